@@ -1,0 +1,1 @@
+"""Readers of the raw benchmark files: one module per format, each turning a folder into instructions."""
