@@ -1,0 +1,172 @@
+"""Reading replies as text: reasoning tags, fences, sentences, and the label rules every task shares.
+
+Here live helpers that know nothing of a single task. Number and call grammars live beside their tasks; user messages
+in ``messages.py``. Everything here is linear in the length of the text and never raises on any text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lic_pipeline.records import Extraction, Reply, Rung, Strategy, Verdict
+
+TRUNCATED_REASONING = "truncated_reasoning"
+
+_TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
+_REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9])|\n\s*\n|\n(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)")
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|afraid|unable|not able)|i (?:can(?:'t|not)|won't|will not|must decline|have to decline)"
+    r"|(?:none of|no|the) (?:the )?(?:given |provided |available |listed )?functions? (?:can|is|are|could)\b"
+    r"|cannot (?:be )?(?:help|assist|answer|comply|fulfil|provide|use|determin|calculat|comput|solv|complet|proceed|make)"
+    r"|can(?:'t|not) (?:be )?(?:answered|determined|calculated|computed|solved|used|invoked|called)"
+    r"|(?:not enough|insufficient|lack(?:s|ing)?(?: of)?(?: the)?(?: necessary| required)?) "
+    r"(?:information|data|details|parameters?|context)"
+    r"|not possible to (?:answer|determine|calculate|compute|solve|say)|unable to (?:help|assist|answer|determine|calculate))",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"\b(?:(?:please|kindly|could you|can you|would you) (?:please )?(?:provide|specify|clarify|confirm|tell|share|give"
+    r"|state|supply|indicate|let me know (?:the|what|which|how|whether|if you (?:have|mean|want)))|(?:i(?:'ll| will)? need|i require|need to know|i'd need) "
+    r"(?:to know|more|some|additional|further|the|your|a few)|(?:let me know|tell me) (?:the|what|which|how|whether|your))",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(
+    r"\b(?:(?:is there )?anything else|would you like|do you (?:want|need) (?:me|help|any)|shall i|should i|want me to"
+    r"|need (?:any )?(?:more|further) help|does (?:this|that) (?:help|make sense|answer)|can i help|may i help"
+    r"|any (?:other|more|further) questions|let me know if|feel free)\b",
+    re.IGNORECASE,
+)
+_SHORT = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """One fenced block: its language tag, its text, where the whole block stands, and whether it was closed."""
+
+    language: str
+    body: str
+    start: int
+    end: int
+    closed: bool
+
+
+def visible_text(text: str) -> tuple[str, bool]:
+    """The text without reasoning, and True when an opened reasoning tag was never closed (the rest is hidden).
+
+    A closing tag without an opening one ends reasoning that began in the prompt: all before it is dropped.
+    """
+    if "<" not in text and "[" not in text:
+        return text, False
+    kept: list[str] = []
+    position = depth = 0
+    for tag in _REASONING_TAG.finditer(text):
+        closing = bool(tag.group(1) or tag.group(3))
+        if not closing:
+            if depth == 0:
+                kept.append(text[position : tag.start()])
+            depth += 1
+        elif depth == 0:
+            kept.clear()
+        else:
+            depth -= 1
+        position = tag.end()
+    if depth:
+        return "".join(kept), True
+    kept.append(text[position:])
+    return "".join(kept), False
+
+
+def fenced_blocks(text: str) -> list[Fence]:
+    """All fenced blocks in order; the last one may be unclosed (a reply cut by the token limit)."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    blocks: list[Fence] = []
+    opened: re.Match[str] | None = None
+    for line in _FENCE_LINE.finditer(text):
+        if opened is None:
+            opened = line
+        elif line.group(1)[0] == opened.group(1)[0] and len(line.group(1)) >= len(opened.group(1)) and not line.group(2):
+            blocks.append(_block(text, opened, line.start(), line.end(), closed=True))
+            opened = None
+    if opened is not None:
+        blocks.append(_block(text, opened, len(text), len(text), closed=False))
+    return blocks
+
+
+def _block(text: str, opened: re.Match[str], body_end: int, end: int, *, closed: bool) -> Fence:
+    body = text[min(opened.end() + 1, body_end) : body_end]
+    return Fence(opened.group(2).lower(), body, opened.start(), end, closed)
+
+
+def without_fences(text: str) -> str:
+    """The text with every fenced block replaced by one line break."""
+    parts: list[str] = []
+    position = 0
+    for block in fenced_blocks(text):
+        parts.append(text[position : block.start])
+        position = block.end
+    parts.append(text[position:])
+    return "\n".join(parts)
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, in order; blank lines, list items and headings end one too."""
+    position = 0
+    for gap in _SENTENCE_END.finditer(text):
+        if gap.start() > position:
+            yield position, gap.start()
+        position = gap.end()
+    if position < len(text):
+        yield position, len(text)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, stripped, empty ones left out."""
+    found = (text[start:end].strip() for start, end in sentence_spans(text))
+    return [sentence for sentence in found if sentence]
+
+
+def declines(text: str) -> bool:
+    """True when the text says that it will not or cannot answer."""
+    return _REFUSAL.search(text.replace("’", "'")) is not None
+
+
+def count_questions(text: str) -> int:
+    """How many specific questions or requests for information a text holds; offers of help do not count."""
+    count = 0
+    for sentence in sentences(without_fences(text).replace("’", "'")):
+        if _OFFER.search(sentence) and not _REQUEST.search(sentence):
+            continue
+        asks = sentence.count("?")
+        if asks or _REQUEST.search(sentence):
+            count += max(asks, 1)
+    return count
+
+
+def label_without_answer(text: str) -> Strategy:
+    """The strategy of a reply that offers no answer: missing, clarification, interrogation, refusal or discussion."""
+    if not text.strip():
+        return Strategy.MISSING
+    questions = count_questions(text)
+    if questions > 1:
+        return Strategy.INTERROGATION
+    if questions == 1:
+        return Strategy.CLARIFICATION if len(text) <= _SHORT else Strategy.DISCUSSION
+    return Strategy.REFUSAL if declines(text) else Strategy.DISCUSSION
+
+
+def reasoning_flags(reply: Reply) -> tuple[str, ...]:
+    """The flag of a reply whose reasoning tag never closes, else nothing."""
+    return (TRUNCATED_REASONING,) if visible_text(reply.text)[1] else ()
+
+
+def unanswered(extraction: Extraction) -> Verdict:
+    """The verdict of an extraction without an answer: score 0, ``ambiguous`` or ``no_answer``. Raises ValueError else."""
+    if extraction.answer is not None:
+        raise ValueError("the extraction holds an answer; score it")
+    verdict = "ambiguous" if extraction.rung is Rung.AMBIGUOUS else "no_answer"
+    return Verdict(score=0.0, verdict=verdict, detail={"candidates": list(extraction.candidates)})
