@@ -17,7 +17,9 @@ TRUNCATED_REASONING = "truncated_reasoning"
 _TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9])|\n\s*\n|\n(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9])|\n\s*\n|\n(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)"
+)
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|afraid|unable|not able)|i (?:can(?:'t|not)|won't|will not|must decline|have to decline)"
     r"|(?:none of|no|the) (?:the )?(?:given |provided |available |listed )?functions? (?:can|is|are|could)\b"
@@ -89,7 +91,9 @@ def fenced_blocks(text: str) -> list[Fence]:
     for line in _FENCE_LINE.finditer(text):
         if opened is None:
             opened = line
-        elif line.group(1)[0] == opened.group(1)[0] and len(line.group(1)) >= len(opened.group(1)) and not line.group(2):
+        elif (
+            line.group(1)[0] == opened.group(1)[0] and len(line.group(1)) >= len(opened.group(1)) and not line.group(2)
+        ):
             blocks.append(_block(text, opened, line.start(), line.end(), closed=True))
             opened = None
     if opened is not None:
