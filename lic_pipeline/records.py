@@ -74,7 +74,6 @@ class StopReason(StrEnum):
     CORRECT = "correct"
     EXHAUSTED = "exhausted"
     TURN_CAP = "turn_cap"
-    SINGLE_TURN = "single_turn"
     CONTEXT = "context"
 
 
@@ -206,19 +205,26 @@ class MenuItem(Record):
 
 
 class Attempt(Record):
-    """An answer attempt as decided in the loop, with the version of the scorer that decided."""
+    """An answer attempt as decided in the loop, with the version of the scorer that decided.
+
+    ``verdict`` is None in refinement tasks: nothing there depends on it in the loop, the scoring stage decides.
+    """
 
     extraction: Extraction
-    verdict: Verdict
+    verdict: Verdict | None
     gate: Literal["labelled", "ungated", "always"]
     scorer_version: int
 
 
 class Turn(Record):
-    """One user message and the reply. ``revealed`` is the shard this message reveals, None = none."""
+    """One user message and the reply. ``revealed`` is the shard this message reveals, None = none.
+
+    ``utterance`` is the new part of a message that also repeats earlier ones (SNOWBALL); empty = the whole message.
+    """
 
     turn: int = Field(ge=1)
     user: str
+    utterance: str = ""
     revealed: int | None = None
     forced: bool = False
     user_flags: tuple[str, ...] = ()
@@ -226,6 +232,11 @@ class Turn(Record):
     strategy: Strategy
     rule_strategy: Strategy
     attempt: Attempt | None = None
+
+    @property
+    def said(self) -> str:
+        """What the user newly said in this turn."""
+        return self.utterance or self.user
 
 
 class Conversation(Record):

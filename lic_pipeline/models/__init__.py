@@ -1,0 +1,1 @@
+"""Models under test and in roles: registry, clients, personas, the ledger of everything called and decided."""

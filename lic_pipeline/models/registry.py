@@ -1,0 +1,123 @@
+"""The model registry: ``data/models.yaml`` plus the personas, by alias. A registry entry *is* a model here.
+
+Two reasoning efforts of one model are two entries. Reading the registry imports no client and opens no connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from lic_pipeline.config import data_path
+from lic_pipeline.errors import ConfigError, UnknownNameError
+from lic_pipeline.models.personas import named_personas
+from lic_pipeline.records import Json
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ChatStyle(_Part):
+    """How messages are shaped for this model: where the system prompt goes, whether roles must alternate."""
+
+    system: Literal["system", "developer", "merge"] = "system"
+    alternate: Literal["any", "strict"] = "any"
+
+
+class Limits(_Part):
+    """Provider limits of this entry: calls in flight, requests and tokens a minute."""
+
+    concurrency: int = Field(default=16, ge=1, le=4096)
+    rpm: int | None = Field(default=None, ge=1)
+    tpm: int | None = Field(default=None, ge=1)
+
+
+class Price(_Part):
+    """USD per million tokens, where the price table does not know the model or is wrong."""
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+
+
+class Auto(_Part):
+    """Opt-in for runs that start by themselves: for which roles, and how much they may spend."""
+
+    roles: tuple[Literal["assistant", "user", "system", "judge"], ...] = Field(min_length=1)
+    budget_usd: float = Field(gt=0)
+    per: Literal["run", "day", "total"] = "run"
+
+
+class ModelEntry(_Part):
+    """One model including its parameters. ``id`` is ``provider/model``; ``alias`` is what people type."""
+
+    alias: str = Field(min_length=1, max_length=120)
+    id: str = Field(min_length=1)
+    published_as: str | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    parameters: Mapping[str, Json] = Field(default_factory=dict)
+    temperature: Literal["free", "fixed"] = "free"
+    reasoning: bool = False
+    chat: ChatStyle = ChatStyle()
+    context_window: int | None = Field(default=None, ge=1)
+    limits: Limits = Limits()
+    price: Price | None = None
+    skip_tasks: tuple[str, ...] = ()
+    auto: Auto | None = None
+
+    @field_validator("id")
+    @classmethod
+    def _has_provider(cls, value: str) -> str:
+        if "/" not in value and not value.startswith("python:"):
+            raise ValueError("write provider/model, for example openai/gpt-4o-mini, or python:module.function")
+        return value
+
+    @property
+    def provider(self) -> str:
+        """The provider part of the id."""
+        return "python" if self.id.startswith("python:") else self.id.split("/", 1)[0]
+
+    @property
+    def is_persona(self) -> bool:
+        """True for calibration instruments (``sim/...``), which are no language models and cost nothing."""
+        return self.provider == "sim"
+
+
+def load_models(path: Path) -> dict[str, ModelEntry]:
+    """Entries of one registry file by alias. Raises ConfigError naming file, entry and field."""
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        listed = document.get("models") or []
+    except (OSError, yaml.YAMLError, AttributeError) as error:
+        raise ConfigError(f"{path}: cannot be read as a model registry ({error})") from error
+    entries: dict[str, ModelEntry] = {}
+    for position, fields in enumerate(listed, start=1):
+        try:
+            entry = ModelEntry.model_validate({"alias": (fields or {}).get("id"), **(fields or {})})
+        except (ValidationError, TypeError, AttributeError) as error:
+            raise ConfigError(f"{path}: entry {position}: {error}") from error
+        if entry.alias in entries or entry.provider == "sim":
+            raise ConfigError(f"{path}: entry {position}: alias {entry.alias!r} is taken or names a persona")
+        entries[entry.alias] = entry
+    return entries
+
+
+@cache
+def registry() -> Mapping[str, ModelEntry]:
+    """All known models by alias: personas first, then data/models.yaml."""
+    personas = {f"sim/{name}": ModelEntry(alias=f"sim/{name}", id=f"sim/{name}") for name in named_personas()}
+    return {**personas, **load_models(data_path() / "models.yaml")}
+
+
+def get_model(alias: str) -> ModelEntry:
+    """The entry under ``alias``. Raises UnknownNameError listing the known ones."""
+    known = registry()
+    if alias not in known:
+        raise UnknownNameError("model", alias, list(known))
+    return known[alias]

@@ -1,0 +1,47 @@
+"""Parameters really sent to the assistant, and which simulator an experiment uses for a model.
+
+Presets are measurement's: ``paper`` = 1,000 visible tokens (10,000 for reasoning models), ``release`` = 4,096.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.records import Json
+from lic_pipeline.simulation.experiment import Experiment
+
+_VISIBLE_TOKENS = {"paper": 1_000, "release": 4_096}
+_REASONING_TOKENS = 10_000
+
+
+def assistant_parameters(experiment: Experiment, model: ModelEntry) -> dict[str, Json]:
+    """Sampling parameters of an assistant call; the entry's own win over the preset. Personas take none."""
+    if model.is_persona:
+        return {}
+    paper_reasoning = model.reasoning and experiment.preset == "paper"
+    parameters: dict[str, Json] = {"max_tokens": _REASONING_TOKENS if paper_reasoning else _VISIBLE_TOKENS[experiment.preset]}
+    if model.temperature == "free":
+        parameters["temperature"] = experiment.temperature
+    return {**parameters, **model.parameters}
+
+
+def simulator_mode(experiment: Experiment, model: ModelEntry) -> Literal["scripted", "llm"]:
+    """``auto`` = scripted for personas, llm for everything else."""
+    if experiment.simulator == "auto":
+        return "scripted" if model.is_persona else "llm"
+    return experiment.simulator
+
+
+def require_roles(experiment: Experiment, model: ModelEntry) -> None:
+    """Raise ConfigError when an LLM simulator is wanted and its models are not named; the message names both ways on."""
+    if simulator_mode(experiment, model) == "scripted":
+        return
+    if model.is_persona:
+        raise ConfigError(f"{model.alias} is a calibration persona and takes --simulator scripted only")
+    if not (experiment.user_model and experiment.system_model):
+        raise ConfigError(
+            f"{model.alias} needs a user and a system model: name them with --user-model and --system-model (they are "
+            "called and paid for), or run without them with --simulator scripted"
+        )

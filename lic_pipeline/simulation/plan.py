@@ -1,0 +1,153 @@
+"""The plan: approved items x settings x runs of one (task, model), as ordered conversation specs. Pure.
+
+Making a plan calls nothing and reads no store; the same experiment, items and model give the same ids everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.records import Instruction, Json, Setting, Shard, ShardedInstruction
+from lic_pipeline.simulation.design import seeded_order, shuffled
+from lic_pipeline.simulation.experiment import DERIVED, Experiment
+from lic_pipeline.simulation.identity import IdentityBuilder
+from lic_pipeline.simulation.signature import cell_signature
+from lic_pipeline.tasks.protocol import Task
+from lic_pipeline.tasks.registry import get_task
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """One approved item: the instruction, its shards, and why it is approved."""
+
+    instruction: Instruction
+    sharded: ShardedInstruction
+    approval: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSpec:
+    """One conversation to be had. ``shard_order``: shard ids in the order CONCAT lists or SHARDED may reveal them."""
+
+    conversation_id: str
+    purpose: str
+    task: str
+    model: str
+    setting: Setting
+    instruction_id: str
+    run: int
+    seed: int
+    shard_order: tuple[int, ...]
+    parent_id: str | None = None
+    condition: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A conversation and those that continue it, the parent first; the unit of work of the engine."""
+
+    specs: tuple[ConversationSpec, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All conversations of one experiment, task and model, in order; ``signatures`` per setting."""
+
+    experiment: Experiment
+    task: Task
+    model: ModelEntry
+    items: Mapping[str, Approved]
+    families: tuple[Family, ...]
+    signatures: Mapping[Setting, str]
+    skipped: str | None = None
+
+    @property
+    def specs(self) -> tuple[ConversationSpec, ...]:
+        """Every spec in plan order."""
+        return tuple(spec for family in self.families for spec in family.specs)
+
+    def manifest_rows(self) -> list[dict[str, Json]]:
+        """One row per planned conversation, as the manifest stores it."""
+        return [
+            {
+                "experiment": self.experiment.name,
+                "task": spec.task,
+                "model": spec.model,
+                "setting": str(spec.setting),
+                "condition": "{}",
+                "instruction_id": spec.instruction_id,
+                "run": spec.run,
+                "conversation_id": spec.conversation_id,
+                "parent_id": spec.parent_id,
+                "n_shards": len(self.items[spec.instruction_id].sharded.shards),
+                "approval": self.items[spec.instruction_id].approval,
+                "signature": self.signatures[spec.setting],
+            }
+            for spec in self.specs
+        ]
+
+
+def make_plan(
+    experiment: Experiment, task_name: str, model: ModelEntry, approved: Sequence[Approved], purpose: str = "eval"
+) -> Plan:
+    """The plan of one partition. Items follow one seeded order per task; ``limit`` takes its first K."""
+    task = get_task(task_name)
+    by_id = {item.instruction.instruction_id: item for item in approved}
+    order = seeded_order(list(by_id), experiment.seed, task_name)[: experiment.limit]
+    items = {name: by_id[name] for name in order}
+    skipped = _skip_reason(experiment, task_name, model)
+    settings = experiment.settings_for(task_name)
+    builder = IdentityBuilder(experiment, task, model, purpose)
+    families: list[Family] = []
+    if skipped is None:
+        for name, item in items.items():
+            for setting in settings:
+                if setting not in DERIVED:
+                    for run in range(experiment.runs):
+                        families.append(_family(builder, item, name, setting, run, settings))
+    signatures = {s: cell_signature(experiment, task, model, s, items) for s in settings}
+    return Plan(experiment, task, model, items, tuple(families), signatures, skipped)
+
+
+def _skip_reason(experiment: Experiment, task_name: str, model: ModelEntry) -> str | None:
+    if task_name in model.skip_tasks:
+        return f"{model.alias} skips {task_name} (skip_tasks of its registry entry)"
+    if not experiment.covers(task_name):
+        return f"experiment {experiment.name} does not include {task_name}"
+    return None
+
+
+def _family(
+    builder: IdentityBuilder, item: Approved, name: str, setting: Setting, run: int, settings: Sequence[Setting]
+) -> Family:
+    experiment = builder.experiment
+    order = _shard_order(item, setting, experiment.seed, run)
+
+    def spec(chosen: Setting, conversation_id: str, parent: str | None) -> ConversationSpec:
+        return ConversationSpec(
+            conversation_id, builder.purpose, builder.task.name, builder.model.alias, chosen, name, run,
+            experiment.seed, order, parent,
+        )  # fmt: skip
+
+    parent_id = builder.conversation_id(item.instruction, item.sharded, setting, run, order)
+    specs = [spec(setting, parent_id, None)]
+    if setting is Setting.SHARDED:
+        specs += [spec(s, builder.derived_id(parent_id, s), parent_id) for s in settings if s in DERIVED]
+    return Family(tuple(specs))
+
+
+def _shard_order(item: Approved, setting: Setting, seed: int, run: int) -> tuple[int, ...]:
+    ids = [shard.shard_id for shard in item.sharded.shards]
+    if setting is not Setting.SHUFFLE_CONCAT:
+        return tuple(ids)
+    instruction = item.instruction
+    rest = shuffled(ids[1:], "shuffle-concat", seed, instruction.task, instruction.instruction_id, run)
+    return (ids[0], *rest)
+
+
+def shards_in_order(item: Approved, order: Sequence[int]) -> tuple[Shard, ...]:
+    """The item's shards in the order of the given ids."""
+    by_id = {shard.shard_id: shard for shard in item.sharded.shards}
+    return tuple(by_id[shard_id] for shard_id in order)
