@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from lic_pipeline.errors import RecordError
-from lic_pipeline.prompts import render, template
+from lic_pipeline.prompts import template
 from lic_pipeline.records import (
     Extraction,
     Instruction,
@@ -18,16 +18,16 @@ from lic_pipeline.records import (
     MenuItem,
     Policy,
     Reply,
-    Rung,
     Shard,
     Strategy,
     Verdict,
 )
 from lic_pipeline.tasks.data2text_bleu import bleu, usable_references
 from lic_pipeline.tasks.data2text_menu import menu
-from lic_pipeline.tasks.text import is_refusal
+from lic_pipeline.tasks.messages import concat_bullets, verbatim
+from lic_pipeline.tasks.prose import label_prose, whole_reply
 
-MINIMUM_GOLD = 99.999
+PERFECT = 100.0
 
 
 class Data2Text:
@@ -42,7 +42,7 @@ class Data2Text:
     def check(self, instruction: Instruction) -> None:
         """Raise RecordError without a usable reference, or when BLEU cannot give even a perfect copy 100."""
         references = usable_references(instruction.reference.get("references"))
-        if bleu(_best_reference(references), references).score < MINIMUM_GOLD:
+        if bleu(_best_reference(references), references).score < PERFECT:
             raise RecordError(
                 "every reference has fewer than 4 tokens: default BLEU scores even a perfect copy 0", field="references"
             )
@@ -57,22 +57,19 @@ class Data2Text:
 
     def concat_message(self, instruction: Instruction, shards: Sequence[Shard]) -> str:
         """All shards in the given order as one list with a short lead-in."""
-        return render("data2text/concat", points="\n\n".join(f"- {shard.text}" for shard in shards))
+        return concat_bullets(shards)
 
     def shard_message(self, instruction: Instruction, shard: Shard) -> str:
         """The shard, a whole user message already."""
-        return shard.text
+        return verbatim(shard)
 
     def label(self, reply: Reply, instruction: Instruction) -> Strategy:
         """An attempt, unless the reply is empty or declines."""
-        if not reply.text.strip():
-            return Strategy.MISSING
-        return Strategy.REFUSAL if is_refusal(reply.text) else Strategy.ANSWER_ATTEMPT
+        return label_prose(reply)
 
     def extract(self, reply: Reply, instruction: Instruction, policy: Policy = "robust") -> Extraction:
         """The whole reply; an empty one fails."""
-        text = reply.text.strip()
-        return Extraction(answer=text, rung=Rung.WHOLE) if text else Extraction(answer=None, rung=Rung.FAILED)
+        return whole_reply(reply)
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
         """Corpus BLEU, 0..100, with its signature and parts in ``detail``; the policy changes nothing."""
@@ -83,7 +80,7 @@ class Data2Text:
         return Verdict(score=result.score, verdict="graded", answer=answer, detail=result.detail())
 
     def gold(self, instruction: Instruction) -> str | None:
-        """The longest reference, None when there is none."""
+        """A reference whose copy scores 100 (the longest when all are too short), None when there is none."""
         try:
             return _best_reference(usable_references(instruction.reference.get("references")))
         except RecordError:
@@ -103,7 +100,9 @@ class Data2Text:
 
 
 def _best_reference(references: Sequence[str]) -> str:
-    return max(references, key=lambda text: len(text.split()))
+    """The first reference whose copy scores 100, else (all too short for that) the longest."""
+    perfect = (text for text in references if bleu(text, references).score >= PERFECT)
+    return next(perfect, max(references, key=len))
 
 
 TASK = Data2Text()
