@@ -36,11 +36,11 @@ def write_parquet(path: Path, table: pa.Table) -> None:
     _replace(path, lambda handle: pq.write_table(table, handle, compression="zstd"))
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """The table in exactly this file; ``key=value`` folders add no columns. Raises StorageError naming the path."""
+def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """The table (or these columns) in exactly this file; ``key=value`` folders add none. Raises StorageError."""
     try:
         with path.open("rb") as handle, pq.ParquetFile(handle) as parquet:
-            return parquet.read()
+            return parquet.read(columns=columns)
     except (pa.ArrowException, OSError) as error:
         raise StorageError(f"{path} cannot be read as Parquet: {_said(error)}") from error
 

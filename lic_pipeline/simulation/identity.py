@@ -80,7 +80,7 @@ class IdentityBuilder:
             "parameters": assistant_parameters(self.experiment, self.model),
             "chat": self.model.chat.model_dump(),
             "system_prompt": self.experiment.system_prompt,
-            "persona": digest(get_persona(self.model.id).model_dump_json()) if self.model.is_persona else None,
+            "persona": digest(get_persona(self.model.id).model_dump_json(exclude={"description"})) if self.model.is_persona else None,
         }
 
     @cached_property
@@ -92,7 +92,7 @@ class IdentityBuilder:
             user |= {"model": experiment.user_model, "fidelity": experiment.fidelity}
         fields: dict[str, Json] = {"user": user}
         if self.task.kind == "binary":
-            system = {"mode": mode == "llm" and "llm" or "rules", "model": mode == "llm" and experiment.system_model}
+            system = {"mode": "llm", "model": experiment.system_model} if mode == "llm" else {"mode": "rules"}
             fields |= {"stop": experiment.stop, "system": system}
         return fields
 

@@ -1,0 +1,52 @@
+"""The lake's table files: one Parquet file per table and partition, replaced as a whole, read by DuckDB or Arrow.
+
+Conversations are the exception (append-only, many files): they live in ``conversations``. A partition is written as
+``<table>/<key>=<value>/.../part.parquet`` with encoded values, and read back exactly as specified by its TableSpec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lic_pipeline.lake.files import read_parquet, safe_part, write_parquet
+from lic_pipeline.tables import TableSpec
+
+_FILE = "part.parquet"
+
+
+def partition_path(lake: Path, table: str, partition: Mapping[str, str]) -> Path:
+    """Where one partition of a table is stored."""
+    folder = lake / table
+    for key, value in partition.items():
+        folder /= f"{key}={safe_part(value)}"
+    return folder / _FILE
+
+
+def write_partition(
+    lake: Path, spec: TableSpec, partition: Mapping[str, str], rows: Iterable[Mapping[str, Any]]
+) -> Path:
+    """Replace one partition of a table by these rows. Raises StorageError, ValueError for rows that do not fit."""
+    path = partition_path(lake, spec.name, partition)
+    write_parquet(path, spec.arrow_table(rows))
+    return path
+
+
+def read_partition(lake: Path, spec: TableSpec, partition: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    """Rows of one partition, None when it was never written."""
+    path = partition_path(lake, spec.name, partition)
+    if not path.is_file():
+        return None
+    rows: list[dict[str, Any]] = read_parquet(path).to_pylist()
+    return rows
+
+
+def read_all(lake: Path, spec: TableSpec) -> pa.Table:
+    """All partitions of a table in path order, empty with the right schema when there is none."""
+    files = sorted((lake / spec.name).glob(f"**/{_FILE}"))
+    if not files:
+        return spec.arrow_schema.empty_table()
+    return pa.concat_tables([read_parquet(file).cast(spec.arrow_schema) for file in files])

@@ -1,0 +1,235 @@
+"""One conversation, from the first user turn to its end (measurement: settings, SHARDED loop, gate).
+
+The loop knows no model, no store and no persona: it asks roles, a grader and a journal. Run again over a full
+journal it makes the same conversation without a single call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from lic_pipeline.models.errors import ContextOverflowError
+from lic_pipeline.models.ledger.records import CallKey
+from lic_pipeline.models.request import HistoryHash, ModelRequest, request_fields
+from lic_pipeline.prompts import render, template
+from lic_pipeline.records import Attempt, Conversation, Instruction, Json, Message, Reply, Setting, Shard, StopReason
+from lic_pipeline.records import Strategy, Turn
+from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN, Experiment
+from lic_pipeline.simulation.grading import Grader
+from lic_pipeline.simulation.journal import Journal
+from lic_pipeline.simulation.plan import Approved, ConversationSpec, shards_in_order
+from lic_pipeline.simulation.roles import Roles, Utterance
+from lic_pipeline.tasks.protocol import Task
+
+SILENT_TURNS_BEFORE_FORCING = 2
+"""After this many turns in a row that revealed nothing, the next turn's shard is forced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a reply is asked for: turn of the assistant, shards out. What ``speak`` may tell a persona."""
+
+    spec: ConversationSpec
+    turn: int
+    shards: int
+    revealed: int
+
+
+Speak = Callable[[ModelRequest, Stage], Awaitable[Reply]]
+"""Sends a request to the assistant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Everything a conversation is held with: task, experiment, model id and parameters, roles, grader, voice."""
+
+    task: Task
+    experiment: Experiment
+    model_id: str
+    parameters: dict[str, Json]
+    roles: Roles
+    grader: Grader
+    speak: Speak
+
+
+def turn_cap(shards: int) -> int:
+    """Most turns of a SHARDED conversation (measurement: 2 x shards + 2)."""
+    return 2 * shards + 2
+
+
+class ConversationLoop:
+    """One conversation under way. ``parent`` = the finished one that RECAP and RETRY continue."""
+
+    def __init__(
+        self, cast: Cast, spec: ConversationSpec, item: Approved, journal: Journal, parent: Conversation | None = None
+    ) -> None:
+        self.cast = cast
+        self.spec = spec
+        self.instruction: Instruction = item.instruction
+        self.shards: tuple[Shard, ...] = shards_in_order(item, spec.shard_order)
+        self.journal = journal
+        self.parent = parent
+        self.turns: list[Turn] = []
+        self.messages: list[Message] = []
+        self._history = HistoryHash()
+        self.stop_reason: StopReason | None = None
+
+    async def run(self) -> Conversation:
+        """Hold the conversation to its end. Errors of calls other than context overflow are raised as they are."""
+        self._open()
+        try:
+            if self.spec.setting in SINGLE_TURN:
+                await self._take_turn(Utterance(self._single_message(), None))
+            elif self.spec.setting in DERIVED:
+                await self._take_turn(Utterance(self._closing_message(), None))
+            else:
+                await self._reveal_bit_by_bit()
+        except ContextOverflowError:
+            self.stop_reason = StopReason.CONTEXT
+        if self.stop_reason is None:
+            self.stop_reason = StopReason.CORRECT if self._solved() else StopReason.EXHAUSTED
+        return self._conversation()
+
+    def _open(self) -> None:
+        prompt = self.cast.task.system_prompt(self.instruction)
+        extra = self.cast.experiment.system_prompt
+        self._system = f"{prompt}\n\n{extra}" if extra else prompt
+        self.messages.append(Message(role="system", content=self._system))
+        if self.parent is not None:
+            for turn in self.parent.turns:
+                self._remember(Message(role="user", content=turn.user))
+                self._remember(Message(role="assistant", content=turn.reply.text))
+
+    def _single_message(self) -> str:
+        if self.spec.setting is Setting.FULL:
+            return self.cast.task.full_message(self.instruction)
+        return self.cast.task.concat_message(self.instruction, self.shards)
+
+    def _closing_message(self) -> str:
+        if self.spec.setting is Setting.RETRY:
+            return template("common/retry")
+        assert self.parent is not None
+        said = [turn.said for turn in self.parent.turns]
+        if self.cast.experiment.recap_of == "shards":
+            said = [self.cast.task.shard_message(self.instruction, shard) for shard in self.shards]
+        name = "common/recap" if self.cast.experiment.recap_notice == "off" else "common/recap_notice"
+        return render(name, items=bullets(said))
+
+    async def _reveal_bit_by_bit(self) -> None:
+        unrevealed = list(self.shards)
+        silent = 0
+        while True:
+            first = not self.turns
+            if first:
+                utterance = Utterance(self.cast.task.shard_message(self.instruction, self.shards[0]), 1)
+            elif not unrevealed:
+                return
+            elif len(self.turns) >= turn_cap(len(self.shards)):
+                self.stop_reason = StopReason.TURN_CAP
+                return
+            else:
+                utterance = await self._next_utterance(unrevealed, silent)
+            silent = silent + 1 if utterance.revealed is None else 0
+            unrevealed = [shard for shard in unrevealed if shard.shard_id != utterance.revealed]
+            await self._take_turn(utterance)
+            if self._solved() and self.cast.experiment.stop == "correct":
+                return
+
+    async def _next_utterance(self, unrevealed: Sequence[Shard], silent: int) -> Utterance:
+        if silent >= SILENT_TURNS_BEFORE_FORCING:
+            shard = min(unrevealed, key=lambda candidate: candidate.shard_id)
+            return Utterance(self.cast.task.shard_message(self.instruction, shard), shard.shard_id, True, ("forced",))
+        return await self.cast.roles.user.speak(
+            self.cast.task, self.instruction, self.turns, unrevealed, self.journal
+        )
+
+    async def _take_turn(self, utterance: Utterance) -> None:
+        number = len(self.turns) + 1 + (len(self.parent.turns) if self.parent else 0)
+        text = utterance.text
+        if self.spec.setting is Setting.SNOWBALL and self.turns:
+            text = render("common/snowball", earlier=bullets([turn.said for turn in self.turns]), latest=text)
+        message = Message(role="user", content=text)
+        reply = await self._ask(number, message, utterance)
+        self._remember(message)
+        self._remember(Message(role="assistant", content=reply.text))
+        strategy, rule, attempt = await self._judge(number, reply)
+        self.turns.append(
+            Turn(
+                turn=number, user=text, utterance=utterance.text if text != utterance.text else "",
+                revealed=utterance.revealed, forced=utterance.forced, user_flags=utterance.flags, reply=reply,
+                strategy=strategy, rule_strategy=rule, attempt=attempt,
+            )  # fmt: skip
+        )
+
+    async def _ask(self, number: int, message: Message, utterance: Utterance) -> Reply:
+        request = ModelRequest(self.cast.model_id, (*self.messages, message), self.cast.parameters)
+        fields = request_fields(request, self._history.value)
+        out = len(self.shards)
+        if self.spec.setting not in SINGLE_TURN and self.spec.setting not in DERIVED:
+            out = len(({turn.revealed for turn in self.turns} | {utterance.revealed}) - {None})
+        stage = Stage(self.spec, number, len(self.shards), out)
+        return await self.journal.call(
+            CallKey("assistant", number), fields, lambda: self.cast.speak(request, stage)
+        )
+
+    async def _judge(self, number: int, reply: Reply) -> tuple[Strategy, Strategy, Attempt | None]:
+        stored = self.journal.decision("turn", number)
+        if stored is not None:
+            attempt = None if stored["attempt"] is None else Attempt.model_validate(stored["attempt"])
+            return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt
+        rule = self.cast.task.label(reply, self.instruction)
+        strategy = await self.cast.roles.classifier.label(
+            self.cast.task, self.instruction, reply, number, self.journal
+        )
+        attempt = await self.cast.grader.attempt(self.instruction, reply, strategy, number, self.journal)
+        value = {
+            "strategy": str(strategy),
+            "rule_strategy": str(rule),
+            "attempt": None if attempt is None else attempt.model_dump(mode="json"),
+        }
+        self.journal.decide("turn", number, value, str(self.cast.task.scorer_version))
+        return strategy, rule, attempt
+
+    def _remember(self, message: Message) -> None:
+        self.messages.append(message)
+        self._history.add(message)
+
+    def _solved(self) -> bool:
+        if not self.turns or self.cast.task.kind == "refinement":
+            return False
+        attempt = self.turns[-1].attempt
+        return attempt is not None and attempt.verdict is not None and attempt.verdict.correct
+
+    def _conversation(self) -> Conversation:
+        spec = self.spec
+        return Conversation(
+            conversation_id=spec.conversation_id, purpose=spec.purpose, task=spec.task, model=spec.model,
+            setting=spec.setting, condition=dict(spec.condition), instruction_id=spec.instruction_id, run=spec.run,
+            seed=spec.seed, parent_id=spec.parent_id, shard_ids=spec.shard_order, system_prompt=self._system,
+            turns=tuple(self.turns), stop_reason=self.stop_reason, flags=conversation_flags(self.turns),
+        )  # fmt: skip
+
+
+def bullets(texts: Sequence[str]) -> str:
+    """Texts as a list, one bullet each; lines within a text stay as they are."""
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def conversation_flags(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """What happened in a conversation that a reader of its score must know, sorted."""
+    flags: set[str] = set()
+    for turn in turns:
+        flags.update(turn.user_flags)
+        flags.update(turn.reply.flags)
+        if turn.reply.finish_reason == "length":
+            flags.add("truncated")
+        if turn.reply.finish_reason == "content_filter":
+            flags.add("content_filter")
+        if turn.strategy is Strategy.REFUSAL:
+            flags.add("refusal")
+        if not turn.reply.text.strip() and not turn.reply.tool_calls:
+            flags.add("empty_reply")
+        if turn.attempt is not None and turn.attempt.gate == "ungated":
+            flags.add("ungated")
+    return tuple(sorted(flags))

@@ -1,0 +1,75 @@
+"""The journal of one conversation: calls and decisions are read where they are stored, made and recorded where not.
+
+A stored call with the same key and another request is drift: nothing is called, nothing overwritten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from lic_pipeline.errors import DriftError
+from lic_pipeline.models.ledger.records import CallKey, StoredConversation
+from lic_pipeline.models.request import REQUEST_FIELDS, request_hash
+from lic_pipeline.records import Json, Reply
+
+Send = Callable[[], Awaitable[Reply]]
+
+
+class LedgerPort(Protocol):
+    """What a journal needs of the ledger."""
+
+    async def record_call(
+        self,
+        conversation_id: str,
+        key: CallKey,
+        request_hash: str,
+        request_fields: dict[str, str],
+        reply: dict[str, Json],
+        latency_s: float | None = None,
+    ) -> None:
+        """Store one reply; durable when it returns."""
+
+    def record_decision(self, conversation_id: str, kind: str, turn: int, value: Json, version: str) -> None:
+        """Queue one decision, durable no later than the next awaited operation."""
+
+
+class Journal:
+    """Calls and decisions of one conversation. ``calls_made`` counts those really sent by this process."""
+
+    def __init__(self, ledger: LedgerPort, conversation_id: str, stored: StoredConversation | None = None) -> None:
+        self._ledger = ledger
+        self.conversation_id = conversation_id
+        self._calls = dict(stored.calls) if stored else {}
+        self._decisions = dict(stored.decisions) if stored else {}
+        self._epoch = stored.epoch if stored else 0
+        self.calls_made = 0
+
+    async def call(self, key: CallKey, fields: dict[str, str], send: Send) -> Reply:
+        """The stored reply of this key, or the one ``send`` brings, stored durably first. Raises DriftError."""
+        wanted = request_hash(fields)
+        stored = self._calls.get(key)
+        if stored is not None and stored.request_hash == wanted:
+            return Reply.model_validate(stored.reply)
+        # A call of an older epoch is superseded, not drifted: --accept-drift asked for that.
+        if stored is not None and stored.epoch >= self._epoch:
+            differs = next((f for f in REQUEST_FIELDS if stored.request_fields.get(f) != fields[f]), "request")
+            raise DriftError(self.conversation_id, str(key), differs)
+        started = time.perf_counter()
+        reply = await send()
+        self.calls_made += 1
+        latency = time.perf_counter() - started
+        await self._ledger.record_call(
+            self.conversation_id, key, wanted, fields, reply.model_dump(mode="json"), latency
+        )
+        return reply
+
+    def decision(self, kind: str, turn: int) -> Json | None:
+        """The stored decision, None when there is none."""
+        found = self._decisions.get((kind, turn))
+        return None if found is None else found.value
+
+    def decide(self, kind: str, turn: int, value: Json, version: str) -> None:
+        """Record a decision."""
+        self._ledger.record_decision(self.conversation_id, kind, turn, value, version)

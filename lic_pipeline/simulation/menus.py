@@ -1,0 +1,78 @@
+"""Menus of persona replies, each reply scored once by the real scorer before any conversation is held.
+
+A right reply below its declared score, or a wrong one at 100, is an error that names the item: a persona's truth would
+be a lie. Verdicts of costly tasks land in the cache that the loop reads, so no program runs twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.records import Instruction, MenuItem, Reply, Verdict
+from lic_pipeline.simulation.grading import VerdictStore, verdict_key
+from lic_pipeline.tasks.protocol import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """Ready replies of one instruction with the score each really has (robust policy), in menu order."""
+
+    items: tuple[MenuItem, ...]
+    scores: tuple[float, ...]
+
+
+def load_menus(
+    task: Task, instructions: Iterable[Instruction], store: VerdictStore, executor: Executor
+) -> tuple[dict[str, Menu], dict[str, str]]:
+    """Menus by instruction id, and the reason for each instruction that has none (``no_reference``)."""
+    listed = list(instructions)
+    menus: dict[str, Menu] = {}
+    missing: dict[str, str] = {}
+    for instruction, menu in zip(listed, executor.map(lambda one: _load(task, one, store), listed), strict=True):
+        if menu is None:
+            missing[instruction.instruction_id] = "no_reference"
+        else:
+            menus[instruction.instruction_id] = menu
+    return menus, missing
+
+
+def _load(task: Task, instruction: Instruction, store: VerdictStore) -> Menu | None:
+    if task.gold(instruction) is None:
+        return None
+    items = task.menu(instruction)
+    scores = tuple(_score(task, instruction, item, store) for item in items)
+    _verify(task, instruction, items, scores)
+    return Menu(items, scores)
+
+
+def _score(task: Task, instruction: Instruction, item: MenuItem, store: VerdictStore) -> float:
+    attempts = item.kind in ("right", "wrong")
+    if task.kind == "binary" and not attempts:
+        return 0.0
+    answer = task.extract(Reply(text=item.text), instruction).answer
+    if answer is None:
+        return 0.0
+    key = verdict_key(task, instruction, answer, "robust")
+    stored = store.verdict(key) if task.costly else None
+    verdict = Verdict.model_validate(stored) if stored else task.score(answer, instruction)
+    if verdict.score is None:
+        raise ConfigError(f"{instruction.instruction_id}: menu reply cannot be scored ({verdict.error})")
+    if task.costly and stored is None:
+        store.store_verdict(key, verdict.model_dump(mode="json"))
+    return verdict.score
+
+
+def _verify(task: Task, instruction: Instruction, items: tuple[MenuItem, ...], scores: tuple[float, ...]) -> None:
+    kinds = [item.kind for item in items]
+    name = instruction.instruction_id
+    if kinds.count("right") < 1 or kinds.count("wrong") < 2 or {"question", "hedge", "refusal"} - set(kinds):
+        raise ConfigError(f"{name}: the menu lacks a right reply, two wrong ones, a question, a hedge or a refusal")
+    for item, score in zip(items, scores, strict=True):
+        declared = item.score if item.score is not None else 100.0
+        if item.kind == "right" and score < declared - 1e-6:
+            raise ConfigError(f"{name}: a right menu reply scores {score:g}, below its declared {declared:g}")
+        if item.kind == "wrong" and score >= 100.0:
+            raise ConfigError(f"{name}: a wrong menu reply scores 100")
