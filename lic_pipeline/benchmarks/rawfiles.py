@@ -1,0 +1,259 @@
+"""Rows out of raw benchmark files: JSON Lines (plain or gzip) and JSON arrays, with every fault named by its place.
+
+A ``Reading`` is what a reader returns. Faults of files and rows are data (``RecordProblem``), never exceptions; rows
+before and after a bad row survive. What the fields of a row mean is the business of the readers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from lic_pipeline.errors import RecordError, StorageError
+from lic_pipeline.lake.files import file_sha256
+from lic_pipeline.records import Instruction, Json, RecordProblem
+
+LONGEST_LINE = 256 * 2**20  # bytes; the longest rows of LiveCodeBench hold some 100 MB of tests
+LARGEST_UNPACKED = 8 * 2**30  # bytes out of one gzip file
+_SUSPECT = re.compile(r"\\u(0000|[dD][89a-fA-F])")
+_HALF = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"\s*")
+
+
+@dataclass(frozen=True)
+class FileProvenance:
+    """One file that was read: path relative to the benchmark folder, SHA-256, number of rows found, size in bytes."""
+
+    path: str
+    sha256: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader found in a folder: usable instructions, what is wrong with the rest, the files it read."""
+
+    instructions: tuple[Instruction, ...]
+    problems: tuple[RecordProblem, ...]
+    files: tuple[FileProvenance, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One JSON object with its place: ``line`` counts from 1, ``index`` from 0 (physical line, or array element)."""
+
+    file: str
+    line: int
+    index: int
+    value: dict[str, Json]
+    element: bool = False
+
+
+@dataclass
+class Collector:
+    """Gathers one reader's instructions, problems and file provenance below ``folder``."""
+
+    folder: Path
+    instructions: list[Instruction] = field(default_factory=list)
+    problems: list[RecordProblem] = field(default_factory=list)
+    files: list[FileProvenance] = field(default_factory=list)
+    _seen: dict[str, str] = field(default_factory=dict)
+
+    def find(self, *patterns: str) -> list[Path]:
+        """Files matching any pattern, sorted by name, each once; none at all is a problem."""
+        found = sorted({path for pattern in patterns for path in self.folder.glob(pattern) if path.is_file()})
+        if not found:
+            self.problem(self.folder.name, f"no file {' or '.join(patterns)} in {self.folder}")
+        return found
+
+    def problem(self, file: str, reason: str, *, line: int = 0, record_id: str = "", field: str = "") -> None:
+        """Note one problem."""
+        self.problems.append(RecordProblem(file=file, line=line, record_id=record_id, field=field, reason=reason))
+
+    def reject(self, row: Row, reason: str, *, field: str = "", record_id: str = "") -> None:
+        """Note that ``row`` is unusable; array elements are named by their index too."""
+        said = f"element {row.index}: {reason}" if row.element else reason
+        self.problem(row.file, said, line=row.line, record_id=record_id, field=field)
+
+    def add(self, row: Row, build: Callable[[Row], Instruction]) -> None:
+        """Build the instruction of a row and keep it, or note why not; a second one of the same id is a problem."""
+        try:
+            instruction = build(row)
+        except RecordError as error:
+            self.reject(row, error.reason, field=error.field or "", record_id=guess_id(row.value))
+            return
+        key, place = instruction.instruction_id, f"{row.file}:{row.line}"
+        if key in self._seen:
+            self.reject(row, f"duplicate id; the first one stands at {self._seen[key]}", record_id=key)
+            return
+        self._seen[key] = place
+        origin = {**instruction.metadata, "file": row.file, "line": row.line}
+        self.instructions.append(instruction.model_copy(update={"metadata": origin}))
+
+    def note(self, path: Path, *, rows: int) -> None:
+        """Note the provenance of a file that was read. Raises StorageError when it is unreadable."""
+        name = path.relative_to(self.folder).as_posix()
+        self.files.append(FileProvenance(name, file_sha256(path), rows, path.stat().st_size))
+
+    def reading(self) -> Reading:
+        """Everything gathered."""
+        return Reading(tuple(self.instructions), tuple(self.problems), tuple(self.files))
+
+    def rows(self, path: Path) -> list[Row]:
+        """All object rows of a ``.json`` array (or single object), else of JSON Lines, plain or gzip."""
+        reader = array_rows if path.suffix == ".json" else line_rows
+        return self._record(path, reader)
+
+    def lines(self, path: Path) -> list[Row]:
+        """All object rows of JSON Lines whatever the file is called."""
+        return self._record(path, line_rows)
+
+    def _record(self, path: Path, reader: Callable[[Collector, Path, str], Iterator[Row]]) -> list[Row]:
+        name = path.relative_to(self.folder).as_posix()
+        try:
+            known = len(self.problems)
+            rows = list(reader(self, path, name))
+            bad = sum(1 for problem in self.problems[known:] if problem.line)
+            self.note(path, rows=len(rows) + bad)
+        except (OSError, StorageError) as error:
+            self.problem(name, f"cannot be read: {error}")
+            return []
+        if not rows and not bad:
+            self.problem(name, "holds no rows")
+        return rows
+
+
+def line_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
+    """Object rows of JSON Lines; blank lines are skipped but counted. Raises OSError when the file cannot be read."""
+    for number, raw in enumerate(_raw_lines(collector, path, name), start=1):
+        data = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+        if not data.strip():
+            continue
+        try:
+            yield Row(name, number, number - 1, _as_object(parse_json(data)))
+        except RecordError as error:
+            collector.problem(name, error.reason, line=number)
+
+
+def array_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
+    """Object elements of a JSON array, or the file's one object. After broken JSON the rest of the file is lost."""
+    try:
+        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError as error:
+        line = bytes(error.object)[: error.start].count(b"\n") + 1
+        collector.problem(name, f"is not UTF-8 (byte {error.start})", line=line)
+        return
+    start = _skip(text, 0)
+    single = text[start : start + 1] != "["
+    place = start if single else _skip(text, start + 1)
+    index, line, counted = 0, 1, 0
+    while place < len(text) and (single or text[place] != "]"):
+        line, counted = line + text.count("\n", counted, place), place
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            at = error.lineno if isinstance(error, json.JSONDecodeError) else line
+            collector.problem(name, f"element {index}: broken JSON, the rest is lost: {_short(error)}", line=at)
+            return
+        row = Row(name, line, index, {}, element=not single)
+        try:
+            _refuse_bad_text(text[place:end], value)
+            yield Row(name, line, index, _as_object(value), element=not single)
+        except RecordError as error:
+            collector.reject(row, error.reason)
+        place, index = _skip(text, end), index + 1
+        if single or text[place : place + 1] == "]":
+            break
+        if text[place : place + 1] != ",":
+            line += text.count("\n", counted, place)
+            collector.problem(name, f"after element {index - 1}: ',' or ']' is missing, the rest is lost", line=line)
+            return
+        place = _skip(text, place + 1)
+    if not single and text[place : place + 1] != "]":
+        collector.problem(name, "ends inside the array; elements after the last one are lost")
+    elif text[place + (not single) :].strip():
+        collector.problem(name, "holds more after its JSON value; that part is not read")
+
+
+def parse_json(data: bytes | str) -> Json:
+    """One JSON value. Raises RecordError for broken JSON, NaN, invalid UTF-8, NUL characters and lone surrogates."""
+    try:
+        text = data.decode() if isinstance(data, bytes) else data
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise RecordError(f"is not UTF-8 (byte {error.start} of the line)") from error
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"broken JSON: {_short(error)}") from error
+    _refuse_bad_text(text, value)
+    return value
+
+
+def guess_id(value: dict[str, Json]) -> str:
+    """The id a row seems to carry, for messages only."""
+    for key in ("task_id", "question_id", "example_id", "id", "topic_id", "dev_index"):
+        found = value.get(key)
+        if isinstance(found, str | int) and not isinstance(found, bool):
+            return str(found)[:80]
+    return ""
+
+
+def _raw_lines(collector: Collector, path: Path, name: str) -> Iterator[bytes]:
+    with path.open("rb") as plain:
+        packed = plain.read(2) == b"\x1f\x8b"
+        plain.seek(0)
+        stream = gzip.GzipFile(fileobj=plain) if packed else plain
+        total = number = 0
+        try:
+            while line := stream.readline(LONGEST_LINE):
+                number, total = number + 1, total + len(line)
+                if len(line) >= LONGEST_LINE or (packed and total > LARGEST_UNPACKED):
+                    collector.problem(name, "line or file is too large; the rest is not read", line=number)
+                    return
+                yield line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            collector.problem(name, f"broken or truncated gzip, the rest is lost: {error}", line=number + 1)
+
+
+def _as_object(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise RecordError(f"must be a JSON object, is {type(value).__name__}")
+    return value
+
+
+def _refuse_bad_text(text: str, value: Json) -> None:
+    if not _SUSPECT.search(text):
+        return
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str) and "\0" in item:
+            raise RecordError("holds a NUL character")
+        elif isinstance(item, str) and _HALF.search(item):
+            raise RecordError("holds half of a surrogate pair, which is no character")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _skip(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _short(error: BaseException) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
