@@ -12,8 +12,8 @@ from lic_pipeline.records import Shard
 
 
 def bullets(texts: Sequence[str]) -> str:
-    """One ``- text`` line per text; line breaks inside a text stay, indented so that the bullet holds together."""
-    return "\n".join("- " + text.strip().replace("\n", "\n  ") for text in texts)
+    """One ``- text`` bullet per text, word for word (line breaks and indentation inside a text are kept)."""
+    return "\n".join("- " + text for text in texts)
 
 
 def concat_bullets(shards: Sequence[Shard]) -> str:

@@ -1,0 +1,103 @@
+"""Which value of one passage is the one asked for: equation results, alternatives, restated amounts.
+
+The passage (a box, the words after a marker, a sentence) is chosen in ``math_extract.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lic_pipeline.tasks.math_values import Number, numbers
+from lic_pipeline.tasks.math_words import number_words
+
+_PARENTHESES = re.compile(r"\([^()\n]{0,200}\)|\[[^\[\]\n]{0,200}\]\(")
+_EQUALS = re.compile(r"[=≈]|\b(?:equals|is equal to|comes (?:out )?to|amounts to|works out to)\b", re.IGNORECASE)
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|be|been|totals?|totall?ed|totall?ing|(?:total|sum|altogether|average|result|profit|balance|score|amount)"
+    r"(?:\sof)?|equals?|has|have|had|makes?|made|earns?|earned|costs?|gets?|got|becomes?|leaves?|left with|needs?|needed"
+    r"|spends?|spent|saves?|saved|scored?|scores|pays?|paid|gives?|giving|leaving|yields?|contains?|sold|therefore|thus|hence|so)\b|:",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(r"\bor\b|\beither\b|\bsomewhere between\b", re.IGNORECASE)
+_OR_BETWEEN = re.compile(r"[^.;?!]{0,120}?(?:,|\s)\s?or\b[^.;?!\d]{0,80}$", re.IGNORECASE)
+_SAME_AS = re.compile(r"\bor\s(?:about|approximately|roughly|around|equivalently|simply|just|exactly|in other words)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The value chosen from a passage, or the rivals when several were offered, or neither."""
+
+    number: Number | None = None
+    rivals: tuple[Number, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """True when the passage holds no value at all."""
+        return self.number is None and not self.rivals
+
+
+def choose(text: str, start: int, end: int, *, words: bool) -> Choice:
+    """The asked value of ``text[start:end]``; ``rivals`` are set when several distinct values remain."""
+    found = list(numbers(text, start, end))
+    if not found and words:
+        found = list(number_words(text, start, end))
+    if not found:
+        return Choice()
+    outside = _outside_parentheses(text, start, end, found)
+    pool = [n for n in outside if not n.weak] or [n for n in found if not n.weak] or outside or found
+    if _single(pool):
+        return Choice(pool[-1] if len(pool) > 1 and pool[-1].percent else pool[0])
+    offered = _alternatives(text, pool)
+    if offered:
+        return Choice(rivals=tuple(offered))
+    for pattern in (_EQUALS, _COPULA):
+        narrowed = _after_last(pattern, text, start, end, pool)
+        if narrowed and _single(narrowed):
+            return Choice(narrowed[0])
+    return Choice(rivals=tuple(pool))
+
+
+def offers_alternatives(text: str, choice: Choice) -> bool:
+    """True when the rivals of a choice are offered side by side ("40 or 60"), not merely mentioned together."""
+    return bool(choice.rivals) and bool(_alternatives(text, list(choice.rivals)))
+
+
+def _single(pool: list[Number]) -> bool:
+    return len({n.value for n in pool}) == 1
+
+
+def _outside_parentheses(text: str, start: int, end: int, found: list[Number]) -> list[Number]:
+    if "(" not in text[start:end]:
+        return found
+    asides = [match.span() for match in _PARENTHESES.finditer(text, start, end)]
+    return [n for n in found if not any(a <= n.start and n.end <= b for a, b in asides)]
+
+
+def _alternatives(text: str, pool: list[Number]) -> list[Number]:
+    """The values joined by "or", where they differ by more than rounding or the percent sign."""
+    for left, right in zip(pool, pool[1:], strict=False):
+        between = text[left.end : right.start]
+        if len(between) > 200 or not _OR_BETWEEN.match(between) or _SAME_AS.search(between):
+            continue
+        if left.value != right.value and not _same_quantity(left, right):
+            return [left, right]
+    return []
+
+
+def _same_quantity(left: Number, right: Number) -> bool:
+    if left.percent != right.percent:
+        plain, percent = (right, left) if left.percent else (left, right)
+        return plain.value * 100 == percent.value
+    rounded = 1 < max(left.value.denominator, right.value.denominator)
+    return rounded and abs(left.value - right.value) * 200 <= abs(left.value)
+
+
+def _after_last(pattern: re.Pattern[str], text: str, start: int, end: int, pool: list[Number]) -> list[Number]:
+    """The values of the pool that follow the last match of a pattern which any value follows."""
+    last = -1
+    final = pool[-1].start
+    for match in pattern.finditer(text, start, min(end, final + 1)):
+        if match.end() <= final:
+            last = match.end()
+    return [n for n in pool if n.start >= last] if last >= 0 else []

@@ -1,0 +1,226 @@
+"""Numbers in running text: the grammar of values, as exact rationals.
+
+``normalise`` brings typography and LaTeX into one plain form; ``numbers`` finds the values of a normalised text and
+says of each whether it is *weak* (a label, a duration, a comparison: rarely the value asked for). Which value answers
+a question is decided in ``math_extract.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+_TYPOGRAPHY = str.maketrans(
+    {
+        "\u2212": "-", "\ufe63": "-", "\uff0d": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-",
+        "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " ", "\u2006": " ", "\u2005": " ", "\u3000": " ",
+        "\u200b": "", "\u2060": "", "\ufeff": "", "\u200e": "", "\u200f": "",
+        "\u2044": "/", "\u2215": "/", "\u2019": "'", "\u2018": "'", "\u00d7": "*", "\u22c5": "*", "\u00b7": "*",
+        "\u2248": "≈", "\uff0c": ",", "\uff0e": ".", "\uff05": "%", "\u066a": "%", "\uff1a": ":", "\uff1d": "=",
+        "\u00bd": " 1/2", "\u2153": " 1/3", "\u2154": " 2/3", "\u00bc": " 1/4", "\u00be": " 3/4", "\u2155": " 1/5",
+        "\u2156": " 2/5", "\u2157": " 3/5", "\u2158": " 4/5", "\u2159": " 1/6", "\u215a": " 5/6", "\u215b": " 1/8",
+        "\u215c": " 3/8", "\u215d": " 5/8", "\u215e": " 7/8", "\u2150": " 1/7", "\u2151": " 1/9", "\u2152": " 1/10",
+        **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
+    }
+)  # fmt: skip
+_LATEX = (
+    (re.compile(r"(?<=\d)(?:\{,\}|\\[,!;: ]|\{\\,\}|,\\!|~)\s?(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"\\(?:text|textbf|mathbf|mathrm|mathit|textit|textrm|operatorname|bf|rm|mbox)\s?\{([^{}]{0,200})\}"), r"\1"),
+    (re.compile(r"(?<=\d)\s*\\[dtc]?frac\s*(\d)(\d)(?!\d)"), r" \1/\2"),
+    (re.compile(r"\\[dtc]?frac\s*(\d)(\d)(?!\d)"), r"\1/\2"),
+    (re.compile(r"(?<=\d)\s*\\[dtc]?frac\s*\{\s*([\d,.]{1,40})\s*\}\s*\{\s*([\d,.]{1,40})\s*\}"), r" \1/\2"),
+    (re.compile(r"\\[dtc]?frac\s*\{\s*(-?[\d,.]{1,40})\s*\}\s*\{\s*([\d,.]{1,40})\s*\}"), r"\1/\2"),
+    (re.compile(r"\\(?:times|cdot|ast)(?![A-Za-z])"), "*"),
+    (re.compile(r"\\(?:approx|simeq)(?![A-Za-z])"), "≈"),
+    (re.compile(r"\\(?:left|right|displaystyle|quad|qquad|large|Large|,|;|:|!| )(?![A-Za-z])"), " "),
+    (re.compile(r"\\([$%#&])"), r"\1"),
+)  # fmt: skip
+_BOLD = re.compile(r"\*\*(?!\d)|(?<!\d)\*\*|__(?!\d)|(?<!\d)__|\*\*(?=\d[^\n]*\*\*)")
+_UNIT_POWER = re.compile(r"(?<=[A-Za-z)}])\s?\^\s?\{?-?\d{1,3}\}?|(?<=[A-Za-z])\*\*\d(?!\d)")
+
+_GROUPED = (
+    r"\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)"  # 1.234,56
+    r"|(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|[1-9]\d{0,2}(?:\ \d{3})+|\d{1,3}(?:'\d{3})+|\d{1,3}(?:_\d{3})+)"
+    r"(?![\d])(?:\.\d+)?"
+)
+_NUMBER = re.compile(
+    rf"""
+    (?<![A-Za-z0-9^])(?<!\d[.:])(?<![A-Za-z0-9]_)(?<!\^[{{-])
+    (?P<sign>(?<![)\]}}%])(?:(?<![0-9)%]\ )-|\+|(?<==)-\ |(?<==\ )-\ |\b[Nn]egative\ ))?
+    (?P<currency>(?:[$€£¥₹₱]|US\$|USD\ ?|EUR\ ?|GBP\ ?|Rs\.?\ ?)\ ?)?
+    (?P<inner>-)?
+    (?P<body>{_GROUPED}|\d+(?:\.\d+)?|\.\d+)
+    (?:
+        (?P<clock>:\d\d(?:\s?[AaPp]\.?[Mm]\b)?)
+      | (?P<ratio>:\d+)
+      | (?P<date>/\d+/\d+)
+      | (?P<mixed>[ ]\d{{1,6}}/\d{{1,6}})(?![\d/])
+      | (?P<over>\s?/\s?\d[\d,]*(?:\.\d+)?)(?![\d/]|\s?[*x]\s?\d)
+      | (?P<ordinal>st|nd|rd|th)\b
+      | (?:[eE](?P<exp>[+-]?\d{{1,4}})\b|\s?[*x]\s?10\s?\^\s?\{{?(?P<ten>[+-]?\d{{1,4}})\}}?)
+      | \s?\^\s?\{{?(?P<power>-?\d{{1,3}})\}}?
+      | (?P<short>[kK])\b
+      | (?P<large>(?:\s|-)?(?:hundred|thousand|million|billion|trillion)\b|(?<=\d)[MB]\b)
+      | (?P<letter>[a-zA-Z]\b(?!\.)|\([a-z]\))
+    )?
+    (?P<percent>\s?%|\s?percent\b|\s?per\ cent\b)?
+    """,
+    re.VERBOSE,
+)
+_LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
+_COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
+_UNITS_OF_TIME = r"(?:years?|yrs?|months?|weeks?|days?|hours?|hrs?|minutes?|mins?|seconds?|decades?|quarters?|semesters?|seasons?)\b"
+_DURATION_AFTER = re.compile(rf"[\s-]*(?:\w+\s)?{_UNITS_OF_TIME}", re.IGNORECASE)
+_DURATION_BEFORE = re.compile(
+    r"\b(?:over|across|during|throughout|for|in|within|after|every|of|the|next|last|past|first|these|those|all)"
+    r"(?:\s(?:the|a|all|next|last|past|first|these|those|about|every)){0,2}\s$",
+    re.IGNORECASE,
+)
+_BASIS_BEFORE = re.compile(r"(?:\b(?:per|every|each)\s|[A-Za-z]\s?/\s?)$", re.IGNORECASE)
+_LABEL_BEFORE = re.compile(
+    r"\b(?:steps?|parts?|cases?|options?|equations?|eq\.|questions?|problems?|years?|weeks?|days?|months?|chapters?"
+    r"|figures?|tables?|grades?|scenarios?|rounds?|lines?|sections?|stages?|phases?|items?|no\.|numbers?|solutions?|methods?|notes?)"
+    r"\s[#(]?$",
+    re.IGNORECASE,
+)
+_WEAK_BEFORE = re.compile(
+    r"(?:\b(?:out of|instead of|rather than|than|from|compared to|given|at|with|as opposed to|not|since|until|before)"
+    r"(?:\s(?:the|a|all|an|about))?|\d%?\s(?:\w+\s)?of(?:\s(?:the|all|those|these|her|his|their|its|total|a))*)\s$",
+    re.IGNORECASE,
+)
+_LIST_NUMBER = re.compile(r"(?:^|\n)[ \t>#*]*\(?$")
+_CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
+_MAX_DIGITS = 300
+_MAX_EXPONENT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One value of a text. ``weak`` values answer a question only when nothing better stands beside them."""
+
+    value: Fraction
+    start: int
+    end: int
+    text: str
+    percent: bool = False
+    weak: bool = False
+    word: bool = False
+
+
+def normalise(text: str) -> str:
+    """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved, bold dropped."""
+    if not text.isascii():
+        text = text.translate(_TYPOGRAPHY)
+    if "\\" in text or "{,}" in text or "~" in text:
+        for pattern, plain in _LATEX:
+            text = pattern.sub(plain, text)
+    if "^" in text or "**" in text:
+        text = _UNIT_POWER.sub("", text)
+    if "**" in text or "__" in text:
+        text = _BOLD.sub("", text)
+    return text
+
+
+def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
+    """The values of a normalised text between two places, in order. Tokens that are no values are left out."""
+    stop = len(text) if end is None else end
+    for match in _NUMBER.finditer(text, start, stop):
+        value = _value(match)
+        if value is None:
+            continue
+        before = text[max(start, match.start() - 40) : match.start()]
+        if _is_no_value(match, before, text):
+            continue
+        weak = _is_weak(match, before, text, stop)
+        source = match.group().strip()
+        yield Number(value, match.start(), match.end(), source, percent=bool(match["percent"]), weak=weak)
+
+
+def _is_no_value(match: re.Match[str], before: str, text: str) -> bool:
+    if _BASIS_BEFORE.search(before):
+        return True
+    following = text[match.end() : match.end() + 2]
+    bare = match["currency"] is None and match.end() - match.start() <= 3
+    if bare and following[:1] in {".", ")"} and following[1:2] in {" ", "\n", ""} and _LIST_NUMBER.search(before):
+        # "3. Add the totals" numbers a step; "3." alone on its line is an answer.
+        return following[1:2] == " " and bool(text[match.end() + 1 : match.end() + 80].strip())
+    return bool(match.end() - match.start() == 4 and following[:1] in {")", "]"} and _CITED_YEAR.search(before))
+
+
+def _is_weak(match: re.Match[str], before: str, text: str, stop: int) -> bool:
+    if match["ordinal"] or _LABEL_BEFORE.search(before) or _WEAK_BEFORE.search(before):
+        return True
+    if _DURATION_BEFORE.search(before) and _DURATION_AFTER.match(text, match.end(), stop):
+        return True
+    return bool(re.search(r"\b(?:over|across|during|throughout)\s(?:the\s|all\s)?$", before, re.IGNORECASE))
+
+
+def _value(match: re.Match[str]) -> Fraction | None:
+    """The exact value of a number token, None for tokens that are no values (dates, ratios, coefficients)."""
+    if match["ratio"] or match["date"] or (match["letter"] and match["letter"][-1] in _COEFFICIENTS):
+        return None
+    value = _plain(match["body"])
+    if value is None:
+        return None
+    scaled = _suffix(match, value)
+    if scaled is None:
+        return None
+    negative = (match["sign"] or "").strip() not in {"", "+"}
+    return -scaled if negative != bool(match["inner"]) else scaled
+
+
+def _plain(body: str) -> Fraction | None:
+    if len(body) > _MAX_DIGITS:
+        return None
+    if "." in body and "," in body and body.rfind(",") > body.rfind("."):
+        body = body.replace(".", "").replace(",", ".")
+    return Fraction(body.replace(",", "").replace(" ", "").replace("'", "").replace("_", ""))
+
+
+def _suffix(match: re.Match[str], value: Fraction) -> Fraction | None:
+    """The value with what follows it worked in: fraction bar, exponent, power, magnitude word, clock minutes."""
+    if match["mixed"] or match["over"]:
+        return _with_bar(match["mixed"] or match["over"], value, mixed=bool(match["mixed"]))
+    if match["clock"]:
+        return value if match["clock"].startswith(":00") else None
+    exponent = match["exp"] or match["ten"]
+    if exponent:
+        return value * Fraction(10) ** int(exponent) if abs(int(exponent)) <= _MAX_EXPONENT else None
+    if match["power"]:
+        power = int(match["power"])
+        return value**power if abs(power) <= 64 and value and len(match["body"]) <= 9 else None
+    if match["short"]:
+        return value * 1000
+    if match["large"]:
+        return value * 10 ** _LARGE[match["large"].strip(" -\n\t").lower()]
+    return value
+
+
+def _with_bar(tail: str, value: Fraction, *, mixed: bool) -> Fraction | None:
+    top, _, bottom = tail.rpartition("/")
+    divisor = _plain(bottom.strip().rstrip(",") or "0")
+    if not divisor:
+        return None
+    if not mixed:
+        return value / divisor
+    numerator = Fraction(top.strip())
+    return value + numerator / divisor if value.denominator == 1 and numerator < divisor else None
+
+
+def canonical(value: Fraction) -> str:
+    """The one spelling of a value: an integer, a terminating decimal, else ``a/b``."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest = value.denominator
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places > 12:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
