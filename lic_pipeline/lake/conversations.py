@@ -137,7 +137,9 @@ class ConversationStore:
         newest: dict[str, int] = {}
         for file in self._files():
             table = read_parquet(file, ["conversation_id", "written_ns"])
-            pairs = zip(table.column("conversation_id").to_pylist(), table.column("written_ns").to_pylist(), strict=True)
+            pairs = zip(
+                table.column("conversation_id").to_pylist(), table.column("written_ns").to_pylist(), strict=True
+            )
             for name, written in pairs:
                 if name in wanted and written > newest.get(name, -1):
                     newest[name] = written

@@ -13,8 +13,19 @@ from lic_pipeline.models.errors import ContextOverflowError
 from lic_pipeline.models.ledger.records import CallKey
 from lic_pipeline.models.request import HistoryHash, ModelRequest, request_fields
 from lic_pipeline.prompts import render, template
-from lic_pipeline.records import Attempt, Conversation, Instruction, Json, Message, Reply, Setting, Shard, StopReason
-from lic_pipeline.records import Strategy, Turn
+from lic_pipeline.records import (
+    Attempt,
+    Conversation,
+    Instruction,
+    Json,
+    Message,
+    Reply,
+    Setting,
+    Shard,
+    StopReason,
+    Strategy,
+    Turn,
+)
 from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN, Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
@@ -73,6 +84,7 @@ class ConversationLoop:
         self.turns: list[Turn] = []
         self.messages: list[Message] = []
         self._history = HistoryHash()
+        self._system = ""
         self.stop_reason: StopReason | None = None
 
     async def run(self) -> Conversation:
@@ -90,6 +102,10 @@ class ConversationLoop:
         if self.stop_reason is None:
             self.stop_reason = StopReason.CORRECT if self._solved() else StopReason.EXHAUSTED
         return self._conversation()
+
+    def failed(self, kind: str) -> Conversation:
+        """The conversation as far as it came, in state ``error:<kind>``: missing, never a score of 0."""
+        return self._conversation().model_copy(update={"state": f"error:{kind}", "stop_reason": None})
 
     def _open(self) -> None:
         prompt = self.cast.task.system_prompt(self.instruction)
@@ -140,9 +156,7 @@ class ConversationLoop:
         if silent >= SILENT_TURNS_BEFORE_FORCING:
             shard = min(unrevealed, key=lambda candidate: candidate.shard_id)
             return Utterance(self.cast.task.shard_message(self.instruction, shard), shard.shard_id, True, ("forced",))
-        return await self.cast.roles.user.speak(
-            self.cast.task, self.instruction, self.turns, unrevealed, self.journal
-        )
+        return await self.cast.roles.user.speak(self.cast.task, self.instruction, self.turns, unrevealed, self.journal)
 
     async def _take_turn(self, utterance: Utterance) -> None:
         number = len(self.turns) + 1 + (len(self.parent.turns) if self.parent else 0)
@@ -156,9 +170,16 @@ class ConversationLoop:
         strategy, rule, attempt = await self._judge(number, reply)
         self.turns.append(
             Turn(
-                turn=number, user=text, utterance=utterance.text if text != utterance.text else "",
-                revealed=utterance.revealed, forced=utterance.forced, user_flags=utterance.flags, reply=reply,
-                strategy=strategy, rule_strategy=rule, attempt=attempt,
+                turn=number,
+                user=text,
+                utterance=utterance.text if text != utterance.text else "",
+                revealed=utterance.revealed,
+                forced=utterance.forced,
+                user_flags=utterance.flags,
+                reply=reply,
+                strategy=strategy,
+                rule_strategy=rule,
+                attempt=attempt,
             )  # fmt: skip
         )
 
@@ -169,9 +190,7 @@ class ConversationLoop:
         if self.spec.setting not in SINGLE_TURN and self.spec.setting not in DERIVED:
             out = len(({turn.revealed for turn in self.turns} | {utterance.revealed}) - {None})
         stage = Stage(self.spec, number, len(self.shards), out)
-        return await self.journal.call(
-            CallKey("assistant", number), fields, lambda: self.cast.speak(request, stage)
-        )
+        return await self.journal.call(CallKey("assistant", number), fields, lambda: self.cast.speak(request, stage))
 
     async def _judge(self, number: int, reply: Reply) -> tuple[Strategy, Strategy, Attempt | None]:
         stored = self.journal.decision("turn", number)
@@ -179,9 +198,7 @@ class ConversationLoop:
             attempt = None if stored["attempt"] is None else Attempt.model_validate(stored["attempt"])
             return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt
         rule = self.cast.task.label(reply, self.instruction)
-        strategy = await self.cast.roles.classifier.label(
-            self.cast.task, self.instruction, reply, number, self.journal
-        )
+        strategy = await self.cast.roles.classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
         attempt = await self.cast.grader.attempt(self.instruction, reply, strategy, number, self.journal)
         value = {
             "strategy": str(strategy),

@@ -80,7 +80,9 @@ class IdentityBuilder:
             "parameters": assistant_parameters(self.experiment, self.model),
             "chat": self.model.chat.model_dump(),
             "system_prompt": self.experiment.system_prompt,
-            "persona": digest(get_persona(self.model.id).model_dump_json(exclude={"description"})) if self.model.is_persona else None,
+            "persona": digest(get_persona(self.model.id).model_dump_json(exclude={"description"}))
+            if self.model.is_persona
+            else None,
         }
 
     @cached_property

@@ -21,7 +21,9 @@ def assistant_parameters(experiment: Experiment, model: ModelEntry) -> dict[str,
     if model.is_persona:
         return {}
     paper_reasoning = model.reasoning and experiment.preset == "paper"
-    parameters: dict[str, Json] = {"max_tokens": _REASONING_TOKENS if paper_reasoning else _VISIBLE_TOKENS[experiment.preset]}
+    parameters: dict[str, Json] = {
+        "max_tokens": _REASONING_TOKENS if paper_reasoning else _VISIBLE_TOKENS[experiment.preset]
+    }
     if model.temperature == "free":
         parameters["temperature"] = experiment.temperature
     return {**parameters, **model.parameters}

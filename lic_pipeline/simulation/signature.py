@@ -15,7 +15,9 @@ from lic_pipeline.simulation.parameters import assistant_parameters, simulator_m
 from lic_pipeline.tasks.protocol import Task
 
 
-def cell_signature(experiment: Experiment, task: Task, model: ModelEntry, setting: Setting, items: Iterable[str]) -> str:
+def cell_signature(
+    experiment: Experiment, task: Task, model: ModelEntry, setting: Setting, items: Iterable[str]
+) -> str:
     """``key:value`` pairs joined by ``|``; item set as a hash of the sorted instruction ids."""
     mode = simulator_mode(experiment, model)
     user = mode if mode == "scripted" else f"llm({experiment.user_model},{experiment.fidelity})"
