@@ -84,10 +84,10 @@ def _subtopic(
     citations: Json,
 ) -> Instruction:
     try:
-        given = _given(documents, subtopic.get("doc_indices"))
         cited = subtopic.get("insightid2ref_citations", citations)
         if cited is not None and not isinstance(cited, Mapping):
             raise RecordError("must be an object", field="insightid2ref_citations")
+        given = _given(documents, subtopic.get("doc_indices"), cited)
         name = f"summhay/{topic_id}/{need_id(subtopic, 'subtopic_id')}"
         return build(name, topic, need_text(subtopic, "query"), given, need_objects(subtopic, "insights"), cited)
     except RecordError as error:
@@ -105,16 +105,30 @@ def _numbered(documents: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json
     return kept
 
 
-def _given(documents: Sequence[Mapping[str, Json]], indexes: Json) -> list[Mapping[str, Json]]:
+def _given(
+    documents: Sequence[Mapping[str, Json]], indexes: Json, citations: Mapping[str, Json] | None
+) -> list[Mapping[str, Json]]:
     if indexes is None:
         return list(documents)
     if not isinstance(indexes, list):
         raise RecordError("must be a list of document indexes", field="doc_indices")
-    given = [document for document in documents if document.get("document_index") in indexes]
-    missing = [index for index in indexes if index not in [document.get("document_index") for document in given]]
+    copies = [(index, [d for d in documents if d.get("document_index") == index]) for index in indexes]
+    missing = [index for index, found in copies if not found]
     if missing:
         raise RecordError(f"no documents with the indexes {missing}", field="doc_indices")
-    return given
+    return [found[0] if len(found) == 1 else _cited_copy(index, found, citations or {}) for index, found in copies]
+
+
+def _cited_copy(index: int, copies: Sequence[Mapping[str, Json]], citations: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Subtopics may number documents differently; the right one is cited for every insight it includes."""
+    fitting = [
+        document
+        for document in copies
+        if all(index in (citations.get(name) or []) for name in document.get("insights_included") or [None])
+    ]
+    if len(fitting) != 1:
+        raise RecordError(f"document_index {index} stands {len(copies)} times, unclear which one", field="documents")
+    return fitting[0]
 
 
 def _insight(
