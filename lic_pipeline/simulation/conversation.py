@@ -180,7 +180,7 @@ class ConversationLoop:
                 strategy=strategy,
                 rule_strategy=rule,
                 attempt=attempt,
-            )  # fmt: skip
+            )
         )
 
     async def _ask(self, number: int, message: Message, utterance: Utterance) -> Reply:
@@ -221,11 +221,22 @@ class ConversationLoop:
     def _conversation(self) -> Conversation:
         spec = self.spec
         return Conversation(
-            conversation_id=spec.conversation_id, purpose=spec.purpose, task=spec.task, model=spec.model,
-            setting=spec.setting, condition=dict(spec.condition), instruction_id=spec.instruction_id, run=spec.run,
-            seed=spec.seed, parent_id=spec.parent_id, shard_ids=spec.shard_order, system_prompt=self._system,
-            turns=tuple(self.turns), stop_reason=self.stop_reason, flags=conversation_flags(self.turns),
-        )  # fmt: skip
+            conversation_id=spec.conversation_id,
+            purpose=spec.purpose,
+            task=spec.task,
+            model=spec.model,
+            setting=spec.setting,
+            condition=dict(spec.condition),
+            instruction_id=spec.instruction_id,
+            run=spec.run,
+            seed=spec.seed,
+            parent_id=spec.parent_id,
+            shard_ids=spec.shard_order,
+            system_prompt=self._system,
+            turns=tuple(self.turns),
+            stop_reason=self.stop_reason,
+            flags=conversation_flags(self.turns),
+        )
 
 
 def bullets(texts: Sequence[str]) -> str:

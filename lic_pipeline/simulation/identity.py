@@ -80,10 +80,13 @@ class IdentityBuilder:
             "parameters": assistant_parameters(self.experiment, self.model),
             "chat": self.model.chat.model_dump(),
             "system_prompt": self.experiment.system_prompt,
-            "persona": digest(get_persona(self.model.id).model_dump_json(exclude={"description"}))
-            if self.model.is_persona
-            else None,
+            "persona": self._persona_hash(),
         }
+
+    def _persona_hash(self) -> str | None:
+        if not self.model.is_persona:
+            return None
+        return digest(get_persona(self.model.id).model_dump_json(exclude={"description"}))
 
     @cached_property
     def _multi_turn_fields(self) -> Mapping[str, Json]:

@@ -37,7 +37,7 @@ def simulator_mode(experiment: Experiment, model: ModelEntry) -> Literal["script
 
 
 def require_roles(experiment: Experiment, model: ModelEntry) -> None:
-    """Raise ConfigError when an LLM simulator is wanted and its models are not named; the message names both ways on."""
+    """Raise ConfigError when an LLM simulator is wanted and its models are not named; the message says both ways on."""
     if simulator_mode(experiment, model) == "scripted":
         return
     if model.is_persona:

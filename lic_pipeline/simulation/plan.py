@@ -105,8 +105,7 @@ def make_plan(
         for name, item in items.items():
             for setting in settings:
                 if setting not in DERIVED:
-                    for run in range(experiment.runs):
-                        families.append(_family(builder, item, name, setting, run, settings))
+                    families += [_family(builder, item, name, setting, r, settings) for r in range(experiment.runs)]
     signatures = {s: cell_signature(experiment, task, model, s, items) for s in settings}
     return Plan(experiment, task, model, items, tuple(families), signatures, skipped)
 
