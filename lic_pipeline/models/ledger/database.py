@@ -1,0 +1,215 @@
+"""Opening the database behind a ledger: SQLite file or PostgreSQL URL, durable settings, errors that say what to do.
+
+No table is known here. Two engines stand on one database: ``writer`` begins every transaction as a writer (so that a
+lock is waited for, never found out half-way), ``reader`` never blocks it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from lic_pipeline.errors import ConfigError, StorageError
+from lic_pipeline.models.redaction import redact_message
+
+FILE_NAME = "ledger.sqlite"
+BUSY_SECONDS = 60.0
+_CHECKED_BYTES = 32 * 1024 * 1024
+"""Files up to this size are checked in full when opened (about 0.1 s); larger ones by their page count."""
+
+
+@dataclass(frozen=True)
+class Database:
+    """The two engines of one ledger; ``place`` names it in messages (never with a password)."""
+
+    writer: Engine
+    reader: Engine
+    place: str
+    file: Path | None
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.writer.dispose()
+        self.reader.dispose()
+
+
+def open_database(target: Path | str) -> Database:
+    """Engines for a folder, a .sqlite file or a SQLAlchemy URL. Raises StorageError or ConfigError; makes no tables."""
+    if isinstance(target, str) and "://" in target:
+        url = _parse(target)
+        if url.get_backend_name() == "postgresql":
+            return _open_postgresql(url)
+        if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+            raise ConfigError("the ledger is kept in a SQLite file or in PostgreSQL; name a folder or postgresql://...")
+        return _open_sqlite(Path(url.database))
+    path = Path(target).expanduser()
+    return _open_sqlite(path if path.suffix in {".sqlite", ".db"} else path / FILE_NAME)
+
+
+def _parse(target: str) -> URL:
+    try:
+        return make_url(target)
+    except ArgumentError as error:
+        raise ConfigError("the ledger URL cannot be read; write postgresql://user:password@host:port/name") from error
+
+
+def _open_sqlite(file: Path) -> Database:
+    file = file.resolve()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"the ledger folder {file.parent} cannot be made ({error.strerror}); choose a writable LIC_HOME"
+        ) from error
+    if file.is_dir():
+        raise StorageError(f"{file} is a folder where the ledger file should be; move it away")
+    engines = [_sqlite_engine(file, begin) for begin in ("BEGIN IMMEDIATE", "BEGIN")]
+    database = Database(engines[0], engines[1], str(file), file)
+    try:
+        with storage_errors(database.place):
+            _check_file(file)
+    except BaseException:
+        database.dispose()
+        raise
+    return database
+
+
+def _sqlite_engine(file: Path, begin: str) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(file)),
+        poolclass=QueuePool,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False, "isolation_level": None},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _record: object) -> None:
+        _use_wal(connection)
+        for pragma in ("synchronous=FULL", "wal_autocheckpoint=4000", "temp_store=MEMORY", "cache_size=-32000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switching to WAL does not wait for other openers by itself, so it is tried again until they are done."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def _check_file(file: Path) -> None:
+    """Find damage when opening, not after hours. A write-ahead log is first recovered by opening the file."""
+    if not file.exists() or file.stat().st_size == 0:
+        return
+    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if file.stat().st_size <= _CHECKED_BYTES:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            if found != "ok":
+                raise sqlite3.DatabaseError(f"malformed: {found}")
+    finally:
+        connection.close()
+
+
+def _open_postgresql(url: URL) -> Database:
+    # SQLAlchemy's default driver for postgresql:// changed between versions; ours is fixed.
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg2")
+    place = url.render_as_string(hide_password=True)
+    try:
+        options: dict[str, Any] = {"paramstyle": "format", "pool_pre_ping": True}
+        writer, reader = create_engine(url, **options), create_engine(url, **options)
+    except ImportError as error:
+        raise ConfigError("PostgreSQL needs one more package: pip install 'lic-pipeline[postgres]'") from error
+
+    @event.listens_for(writer, "connect")
+    def _durable(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET synchronous_commit = on")
+        connection.commit()
+
+    return Database(writer, reader, place, None)
+
+
+@contextmanager
+def storage_errors(place: str) -> Iterator[None]:
+    """Turn database and file errors into StorageError with advice."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        raise explain(error, place) from error
+
+
+def explain(error: BaseException, place: str) -> StorageError:
+    """The StorageError for a database error: what happened at ``place`` and what to do."""
+    origin = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    said = redact_message(" ".join(str(origin).split()))
+    lowered = said.lower()
+    for signs, advice in _ADVICE:
+        if any(sign in lowered for sign in signs):
+            return StorageError(f"the ledger {place}: {said}. {advice}")
+    return StorageError(f"the ledger {place} failed: {said}. Everything reported as stored is stored; run again.")
+
+
+def is_transient(error: BaseException) -> bool:
+    """True for errors that a repeated transaction may not meet: deadlock, serialization, a lost server connection."""
+    if not isinstance(error, DBAPIError):
+        return False
+    if isinstance(error.orig, sqlite3.Error):
+        return False
+    code = getattr(error.orig, "pgcode", None)
+    lost = code is None and type(error.orig).__name__ in {"OperationalError", "InterfaceError"}
+    return lost or error.connection_invalidated or code in {"40P01", "40001", "57P01", "57P03"}
+
+
+def is_storage_fault(error: BaseException) -> bool:
+    """True for faults of the place itself (full, damaged, gone), which no other transaction would survive either."""
+    if isinstance(error, DBAPIError):
+        origin = error.orig
+        if isinstance(origin, sqlite3.Error):
+            return isinstance(origin, sqlite3.OperationalError) or type(origin) is sqlite3.DatabaseError
+        return error.connection_invalidated or type(origin).__name__ in {"OperationalError", "InterfaceError"}
+    return isinstance(error, (OSError, StorageError, MemoryError))
+
+
+_ADVICE: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        ("malformed", "not a database", "corrupt", "file is encrypted"),
+        "The file is damaged. Nothing was changed: move it (with its -wal and -shm files) away and run "
+        "`lic ledger rebuild`, or restore a copy.",
+    ),
+    (
+        ("full", "no space", "disk i/o error", "file too large", "quota"),
+        "The disk is full or failing: free space and run again; everything reported as stored is stored.",
+    ),
+    (
+        ("readonly", "read-only", "unable to open", "permission denied"),
+        "It cannot be written: choose a writable LIC_HOME or fix the permissions.",
+    ),
+    (("locked",), f"Another process has held it for over {BUSY_SECONDS:.0f} s: end that process and run again."),
+    (
+        ("connection", "could not translate", "password authentication", "does not exist"),
+        "Check that the server runs and that the URL, user and database name are right.",
+    ),
+)

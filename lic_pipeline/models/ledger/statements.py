@@ -1,0 +1,65 @@
+"""Insert statements compiled once and run as one multi-row statement, on SQLite and PostgreSQL alike.
+
+One statement for many rows, because a driver gives the interpreter lock away at every statement: row by row, a busy
+event loop would hold each row up for milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Dialect, Table, bindparam
+from sqlalchemy.dialects import postgresql, sqlite
+
+Insert = postgresql.Insert | sqlite.Insert
+Item = TypeVar("Item")
+
+
+def insert_into(dialect: Dialect, table: Table) -> Insert:
+    """The dialect's own INSERT, which knows ON CONFLICT."""
+    return postgresql.insert(table) if dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def keep_first(statement: Insert) -> Insert:
+    """Rows whose key exists are left out."""
+    return statement.on_conflict_do_nothing()
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Lists of at most ``size`` items, in order."""
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
+        yield part
+
+
+class RowInserter:
+    """Inserts tuples in the order of the table's columns; ``conflict`` adds the ON CONFLICT clause."""
+
+    _SIZES = (256, 64, 16, 4, 1)
+
+    def __init__(
+        self, dialect: Dialect, table: Table, conflict: Callable[[Insert], Insert] | None = keep_first
+    ) -> None:
+        names = [column.name for column in table.columns]
+        statement = insert_into(dialect, table).values({name: bindparam(name) for name in names})
+        compiled = (conflict(statement) if conflict else statement).compile(dialect=dialect)
+        if compiled.positiontup != names:
+            raise AssertionError(f"columns of {table.name} are not bound in table order")
+        mark = "%s" if dialect.name == "postgresql" else "?"
+        row = f"({', '.join([mark] * len(names))})"
+        if compiled.string.count(row) != 1:
+            raise AssertionError(f"the compiled insert of {table.name} has an unknown form")
+        self._texts = {size: compiled.string.replace(row, ", ".join([row] * size)) for size in self._SIZES}
+
+    def insert(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> int:
+        """Insert ``rows`` in order; returns how many were inserted or changed."""
+        changed = start = 0
+        while start < len(rows):
+            left = len(rows) - start
+            size = next(size for size in self._SIZES if size <= left)
+            flat = tuple(chain.from_iterable(rows[start : start + size]))
+            changed += connection.exec_driver_sql(self._texts[size], flat).rowcount
+            start += size
+        return changed

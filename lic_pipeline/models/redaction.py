@@ -1,0 +1,98 @@
+"""Removal of secrets from text before it is stored, logged or shown.
+
+Known secrets are the values of environment variables whose names look like credentials, and values registered by the
+clients (keys from other sources). Shapes of keys are removed as well. Nothing here decides what is logged or stored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+
+MASK = "[redacted]"
+
+_CREDENTIAL_NAME = re.compile(
+    r"(^|_)(API_?KEY|KEY|ACCESS_?KEY(_ID)?|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|CREDENTIALS?|AUTH|PAT)($|_)", re.I
+)
+# A key has letters and digits; "sk-learn-compatible-estimators" is prose, so at least one digit is required.
+_KEY_SHAPE = re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk|xai|gsk|hf|ghp|gho)[-_](?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")
+_HEADER = re.compile(
+    r"((?:proxy-)?authorization|x-api-key|api-key|x-goog-api-key)(\\?[\"']?\s*[:=]\s*\\?[\"']?\s*)"
+    r"((?:bearer|basic|token)\s+)?[^\s\"'\\,;}\])]{6,}",
+    re.I,
+)
+_BEARER = re.compile(r"\b(bearer\s+)(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{12,}=*", re.I)
+_URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*:)[^@\s/\"']+@")
+_SHORTEST_SECRET = 8
+_REREAD_SECONDS = 1.0
+
+
+def looks_like_credential(name: str) -> bool:
+    """True when an environment variable of this name probably holds a secret."""
+    return _CREDENTIAL_NAME.search(name) is not None
+
+
+class Redactor:
+    """Knows the secrets of one environment; ``redact`` replaces them by ``[redacted]``. Safe to use from threads."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._registered: set[str] = set()
+        self._secrets: tuple[str, ...] = ()
+        self._read_at = float("-inf")
+        self._lock = threading.Lock()
+
+    def register(self, secret: str) -> None:
+        """Add a secret that stands in no environment variable. Shorter than 8 characters is ignored."""
+        if len(secret) >= _SHORTEST_SECRET:
+            with self._lock:
+                self._registered.add(secret)
+                self._read_at = float("-inf")
+
+    def redact(self, text: str) -> str:
+        """``text`` without known secrets, key shapes and authorization headers; JSON text stays valid JSON."""
+        for secret in self._known():
+            if secret in text:
+                text = text.replace(secret, MASK)
+        # Substring tests are many times cheaper than the patterns, and nearly every text passes all of them.
+        if "-" in text or "_" in text:
+            text = _KEY_SHAPE.sub(MASK, text)
+        lowered = text.lower()
+        if "authorization" in lowered or "api-key" in lowered:
+            text = _HEADER.sub(lambda found: f"{found[1]}{found[2]}{found[3] or ''}{MASK}", text)
+        if "bearer" in lowered:
+            text = _BEARER.sub(lambda found: found[1] + MASK, text)
+        return text
+
+    def redact_message(self, text: str) -> str:
+        """As ``redact``, and passwords inside URLs too: for error messages and details, not for replies."""
+        text = self.redact(text)
+        return _URL_PASSWORD.sub(rf"\g<1>{MASK}@", text) if "://" in text else text
+
+    def _known(self) -> tuple[str, ...]:
+        """Secrets, longest first. Re-read now and then: .env may be loaded after the first use."""
+        now = time.monotonic()
+        if now - self._read_at >= _REREAD_SECONDS:
+            with self._lock:
+                found = {value for name, value in self._environ.items() if _is_secret(name, value)} | self._registered
+                escaped = {json.dumps(value)[1:-1] for value in found}
+                self._secrets = tuple(sorted(found | escaped, key=lambda value: (-len(value), value)))
+                self._read_at = now
+        return self._secrets
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """A credential-like name with a value that is no path, number or word."""
+    if len(value) < _SHORTEST_SECRET or not looks_like_credential(name):
+        return False
+    return not value.startswith(("/", "~", "./")) and value.lower() not in {"disabled", "required"}
+
+
+_default = Redactor()
+redact = _default.redact
+redact_message = _default.redact_message
+register_secret = _default.register
