@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Executor
-from typing import Protocol
 
-from lic_pipeline.models.request import canonical_json, digest
-from lic_pipeline.records import Attempt, Extraction, Instruction, Json, Policy, Reply, Strategy, Verdict
+from lic_pipeline.records import Attempt, Extraction, Instruction, Reply, Strategy, Verdict
+from lic_pipeline.scoring.verdicts import VerdictStore, no_answer, verdict_key, verdict_of
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.roles import Roles
 from lic_pipeline.tasks.protocol import Task
-
-
-class VerdictStore(Protocol):
-    """The cache of costly verdicts."""
-
-    def verdict(self, key: str) -> dict[str, Json] | None:
-        """A stored verdict."""
-
-    def store_verdict(self, key: str, value: dict[str, Json]) -> None:
-        """Store one."""
-
-
-def verdict_key(task: Task, instruction: Instruction, answer: str, policy: Policy) -> str:
-    """Cache key: scorer, its version, policy, candidate, and what it is scored against."""
-    against = digest(canonical_json(dict(instruction.reference)))
-    return digest("\x1f".join((task.name, str(task.scorer_version), policy, against, answer)))
 
 
 class Grader:
@@ -38,7 +21,6 @@ class Grader:
         self._store = store
         self._executor = executor
         self._running: dict[str, asyncio.Task[Verdict]] = {}
-        self._references: dict[str, str] = {}
 
     async def attempt(
         self, instruction: Instruction, reply: Reply, strategy: Strategy, turn: int, journal: Journal
@@ -67,7 +49,7 @@ class Grader:
     async def verdict(self, instruction: Instruction, found: Extraction) -> Verdict:
         """The robust verdict on an extraction; no answer is a score of 0 with its verdict."""
         if found.answer is None:
-            return Verdict(score=0.0, verdict="ambiguous" if found.rung == "ambiguous" else "no_answer")
+            return no_answer(found)
         if not self.task.costly:
             return self.task.score(found.answer, instruction)
         key = verdict_key(self.task, instruction, found.answer, "robust")
@@ -75,14 +57,13 @@ class Grader:
         if stored is not None:
             return Verdict.model_validate(stored)
         if key not in self._running:
-            self._running[key] = asyncio.ensure_future(self._score_away(key, instruction, found.answer))
+            self._running[key] = asyncio.ensure_future(self._score_away(instruction, found))
             self._running[key].add_done_callback(lambda _: self._running.pop(key, None))
         # Shielded: a cancelled conversation must not take the verdict from another that waits for it.
         return await asyncio.shield(self._running[key])
 
-    async def _score_away(self, key: str, instruction: Instruction, answer: str) -> Verdict:
+    async def _score_away(self, instruction: Instruction, found: Extraction) -> Verdict:
         loop = asyncio.get_running_loop()
-        verdict = await loop.run_in_executor(self._executor, self.task.score, answer, instruction)
-        if verdict.error is None:
-            self._store.store_verdict(key, verdict.model_dump(mode="json"))
-        return verdict
+        return await loop.run_in_executor(
+            self._executor, verdict_of, self.task, instruction, found, "robust", self._store
+        )

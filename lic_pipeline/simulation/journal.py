@@ -7,38 +7,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from lic_pipeline.errors import DriftError
+from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import CallKey, StoredConversation
+from lic_pipeline.models.redaction import redact
 from lic_pipeline.models.request import REQUEST_FIELDS, request_hash
 from lic_pipeline.records import Json, Reply
 
 Send = Callable[[], Awaitable[Reply]]
 
 
-class LedgerPort(Protocol):
-    """What a journal needs of the ledger."""
-
-    async def record_call(
-        self,
-        conversation_id: str,
-        key: CallKey,
-        request_hash: str,
-        request_fields: dict[str, str],
-        reply: dict[str, Json],
-        latency_s: float | None = None,
-    ) -> None:
-        """Store one reply; durable when it returns."""
-
-    def record_decision(self, conversation_id: str, kind: str, turn: int, value: Json, version: str) -> None:
-        """Queue one decision, durable no later than the next awaited operation."""
-
-
 class Journal:
     """Calls and decisions of one conversation. ``calls_made`` counts those really sent by this process."""
 
-    def __init__(self, ledger: LedgerPort, conversation_id: str, stored: StoredConversation | None = None) -> None:
+    def __init__(self, ledger: Ledger, conversation_id: str, stored: StoredConversation | None = None) -> None:
         self._ledger = ledger
         self.conversation_id = conversation_id
         self._calls = dict(stored.calls) if stored else {}
@@ -57,7 +40,7 @@ class Journal:
             differs = next((f for f in REQUEST_FIELDS if stored.request_fields.get(f) != fields[f]), "request")
             raise DriftError(self.conversation_id, str(key), differs)
         started = time.perf_counter()
-        reply = await send()
+        reply = without_secrets(await send())
         self.calls_made += 1
         latency = time.perf_counter() - started
         await self._ledger.record_call(
@@ -73,3 +56,11 @@ class Journal:
     def decide(self, kind: str, turn: int, value: Json, version: str) -> None:
         """Record a decision."""
         self._ledger.record_decision(self.conversation_id, kind, turn, value, version)
+
+
+def without_secrets(reply: Reply) -> Reply:
+    """The reply as the ledger will keep it, so that a conversation and its replay read the same text."""
+    text, reasoning = redact(reply.text), redact(reply.reasoning)
+    if text == reply.text and reasoning == reply.reasoning:
+        return reply
+    return reply.model_copy(update={"text": text, "reasoning": reasoning, "flags": (*reply.flags, "redacted")})

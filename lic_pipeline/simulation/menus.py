@@ -11,8 +11,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from lic_pipeline.errors import ConfigError
-from lic_pipeline.records import Instruction, MenuItem, Reply, Verdict
-from lic_pipeline.simulation.grading import VerdictStore, verdict_key
+from lic_pipeline.records import Instruction, MenuItem, Reply
+from lic_pipeline.scoring.verdicts import VerdictStore, verdict_of
 from lic_pipeline.tasks.protocol import Task
 
 
@@ -52,16 +52,9 @@ def _score(task: Task, instruction: Instruction, item: MenuItem, store: VerdictS
     attempts = item.kind in ("right", "wrong")
     if task.kind == "binary" and not attempts:
         return 0.0
-    answer = task.extract(Reply(text=item.text), instruction).answer
-    if answer is None:
-        return 0.0
-    key = verdict_key(task, instruction, answer, "robust")
-    stored = store.verdict(key) if task.costly else None
-    verdict = Verdict.model_validate(stored) if stored else task.score(answer, instruction)
+    verdict = verdict_of(task, instruction, task.extract(Reply(text=item.text), instruction), "robust", store)
     if verdict.score is None:
         raise ConfigError(f"{instruction.instruction_id}: menu reply cannot be scored ({verdict.error})")
-    if task.costly and stored is None:
-        store.store_verdict(key, verdict.model_dump(mode="json"))
     return verdict.score
 
 

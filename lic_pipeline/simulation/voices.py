@@ -13,8 +13,8 @@ from typing import Protocol
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.models.sim import Scene, SimClient
 from lic_pipeline.records import Reply
+from lic_pipeline.scoring.verdicts import VerdictStore
 from lic_pipeline.simulation.conversation import Stage
-from lic_pipeline.simulation.grading import VerdictStore
 from lic_pipeline.simulation.menus import Menu, load_menus
 from lic_pipeline.simulation.plan import Plan
 

@@ -1,0 +1,220 @@
+"""Scores of stored conversations, recomputed from the transcript with current code under both policies.
+
+What was decided in the loop is kept beside what is found now: now right where the loop went on = scored right, flag
+``ran_past_correct``; now wrong where the loop stopped = score NULL, flag ``stopped_early`` (architecture: decisions).
+Sharing a verdict cache with the loop keeps costly candidates from running twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lic_pipeline.records import (
+    Conversation,
+    Extraction,
+    Instruction,
+    Json,
+    Policy,
+    Rung,
+    Setting,
+    StopReason,
+    Strategy,
+    Turn,
+    Verdict,
+)
+from lic_pipeline.scoring.verdicts import VerdictStore, verdict_of
+from lic_pipeline.tasks.protocol import Task
+
+_SINGLE_TURN = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
+_CLOSING = frozenset({Setting.RECAP, Setting.RETRY})
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTurn:
+    """One reply scored now. ``attempt`` is False where the gate holds it back; ``informed`` = every shard was out."""
+
+    turn: Turn
+    attempt: bool
+    gate: str
+    informed: bool
+    extraction: Extraction
+    verdict: Verdict
+    reference: Verdict | None
+
+
+def score_turns(
+    task: Task, instruction: Instruction, conversation: Conversation, cache: VerdictStore
+) -> list[ScoredTurn]:
+    """Every reply of a conversation, scored now. Refinement tasks whose scoring is judged score the last reply only."""
+    scored: list[ScoredTurn] = []
+    out: set[int] = set()
+    last = conversation.turns[-1].turn if conversation.turns else 0
+    for turn in conversation.turns:
+        if turn.revealed is not None:
+            out.add(turn.revealed)
+        informed = conversation.setting in _SINGLE_TURN | _CLOSING or out >= set(conversation.shard_ids)
+        needed = task.kind == "binary" or turn.turn == last or task.scores_every_turn
+        if needed:
+            scored.append(_score_turn(task, instruction, conversation.setting, turn, informed, cache))
+    return scored
+
+
+def _score_turn(
+    task: Task, instruction: Instruction, setting: Setting, turn: Turn, informed: bool, cache: VerdictStore
+) -> ScoredTurn:
+    found = task.extract(turn.reply, instruction)
+    labelled = turn.strategy is Strategy.ANSWER_ATTEMPT
+    strict = found.strict and found.answer is not None
+    if not strict and turn.attempt is not None and turn.attempt.extraction.rung is Rung.LLM:
+        found = turn.attempt.extraction  # paid for, and better than a loose rung
+    if task.kind == "refinement":
+        attempt, gate = turn.strategy is not Strategy.MISSING, "always"
+    else:
+        attempt = labelled or (strict and turn.strategy not in (Strategy.HEDGING, Strategy.MISSING))
+        gate = "labelled" if labelled else "ungated" if attempt else "held_back"
+    verdict = (
+        verdict_of(task, instruction, found, "robust", cache) if attempt else Verdict(score=0.0, verdict="no_answer")
+    )
+    reference = None
+    if task.kind == "refinement" or labelled or setting in _SINGLE_TURN:
+        reference = _verdict(task, instruction, turn, "reference", cache)
+    return ScoredTurn(turn, attempt, gate, informed, found, verdict, reference)
+
+
+def _verdict(task: Task, instruction: Instruction, turn: Turn, policy: Policy, cache: VerdictStore) -> Verdict:
+    return verdict_of(task, instruction, task.extract(turn.reply, instruction, policy), policy, cache)
+
+
+def attempt_rows(conversation: Conversation, scored: Sequence[ScoredTurn]) -> list[dict[str, Json]]:
+    """Rows of ``extracted_answers``: one per attempt, what the loop recorded beside what current code finds."""
+    rows = []
+    for one in scored:
+        recorded = one.turn.attempt
+        if not one.attempt and recorded is None:
+            continue
+        was = recorded.verdict if recorded else None
+        rows.append(
+            {
+                "conversation_id": conversation.conversation_id,
+                "task": conversation.task,
+                "model": conversation.model,
+                "setting": str(conversation.setting),
+                "instruction_id": conversation.instruction_id,
+                "run": conversation.run,
+                "turn": one.turn.turn,
+                "strategy": str(one.turn.strategy),
+                "gate": one.gate,
+                "informed": one.informed,
+                "rung": str(one.extraction.rung),
+                "answer": one.extraction.answer,
+                "verdict": one.verdict.verdict,
+                "score": one.verdict.score,
+                "error": one.verdict.error,
+                "reference_score": one.reference.score if one.reference else None,
+                "recorded_rung": str(recorded.extraction.rung) if recorded else None,
+                "recorded_answer": recorded.extraction.answer if recorded else None,
+                "recorded_verdict": was.verdict if was else None,
+                "recorded_score": was.score if was else None,
+            }
+        )
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All scores of one conversation (measurement: scores of a conversation); None = does not apply or is missing."""
+
+    score: float | None
+    missing_reason: str | None
+    score_max: float | None
+    score_last: float | None
+    score_first: float | None
+    score_full_info: float | None
+    score_cumulative: float | None
+    solved_at_turn: int | None
+    solved_before_last_shard: bool | None
+    n_attempts: int
+    score_reference: float | None
+    flags: tuple[str, ...]
+
+
+def score_conversation(
+    task: Task, instruction: Instruction, conversation: Conversation, scored: Sequence[ScoredTurn]
+) -> Scores:
+    """The scores of one conversation from its scored turns."""
+    attempts = [one for one in scored if one.attempt]
+    values = [one.verdict.score for one in attempts]
+    known = [value for value in values if value is not None]
+    solved = next((one for one in attempts if one.verdict.correct), None) if task.kind == "binary" else None
+    flags = _flags(conversation, attempts, solved)
+    missing = _missing_reason(conversation, attempts, solved, flags)
+    informed = [one.verdict.score for one in attempts if one.informed]
+    solved_early = solved is not None and not solved.informed
+    best, last = (max(known), values[-1]) if known else (0.0, 0.0)
+    headline = best if task.kind == "binary" else last
+    all_scored = task.kind == "binary" or task.scores_every_turn
+    return Scores(
+        score=None if missing else headline,
+        missing_reason=missing,
+        score_max=best if not missing and all_scored else None,
+        score_last=None if missing else last,
+        score_first=values[0] if attempts and all_scored and not missing else None,
+        score_full_info=None if missing or solved_early else (informed[0] if informed else 0.0),
+        score_cumulative=None if missing else _cumulative(task, instruction, conversation, attempts),
+        solved_at_turn=solved.turn.turn if solved else None,
+        solved_before_last_shard=solved_early if solved else None,
+        n_attempts=len(attempts),
+        score_reference=None if missing else _reference(scored),
+        flags=tuple(sorted(flags)),
+    )
+
+
+def _flags(conversation: Conversation, attempts: Sequence[ScoredTurn], solved: ScoredTurn | None) -> set[str]:
+    flags = set(conversation.flags)
+    for one in attempts:
+        flags.update(one.extraction.flags)
+        if one.verdict.detail.get("renamed"):
+            flags.add("renamed")
+    if conversation.stop_reason is StopReason.CORRECT and solved is None:
+        flags.add("stopped_early")
+    if solved is not None and conversation.turns and solved.turn.turn < conversation.turns[-1].turn:
+        was = solved.turn.attempt.verdict if solved.turn.attempt else None
+        if was is None or not was.correct:
+            flags.add("ran_past_correct")
+    if conversation.stop_reason is StopReason.CONTEXT and conversation.turns:
+        flags.add("context_overflow")
+    return flags
+
+
+def _missing_reason(
+    conversation: Conversation, attempts: Sequence[ScoredTurn], solved: ScoredTurn | None, flags: set[str]
+) -> str | None:
+    if conversation.state != "done":
+        return conversation.state
+    if conversation.stop_reason is StopReason.CONTEXT and not conversation.turns:
+        return "context"
+    if "stopped_early" in flags:
+        return "stopped_early"
+    # An attempt that could not be scored leaves the outcome open, unless another one is right anyway.
+    if solved is None:
+        return next((one.verdict.error for one in attempts if one.verdict.error is not None), None)
+    return None
+
+
+def _reference(scored: Sequence[ScoredTurn]) -> float | None:
+    graded = [one.reference.score for one in scored if one.reference is not None]
+    return graded[-1] if graded else 0.0
+
+
+def _cumulative(
+    task: Task, instruction: Instruction, conversation: Conversation, attempts: Sequence[ScoredTurn]
+) -> float | None:
+    cumulative = getattr(task, "score_cumulative", None)
+    if cumulative is None or conversation.setting in _SINGLE_TURN:
+        return None
+    answers = [one.extraction.answer for one in attempts if one.extraction.answer is not None]
+    if not answers:
+        return 0.0
+    verdict: Verdict = cumulative(answers, instruction)
+    return verdict.score
