@@ -44,7 +44,9 @@ SPIDER: Rows = read_json("spider/dev.json")
 TOTTO = read_lines("totto/dev_sample.jsonl")
 SUMMHAY: Rows = read_json("summhay/topics.json")
 LIVECODEBENCH = read_lines("livecodebench/sample.jsonl")
-SHARDS = {row["instruction_id"]: row for row in read_lines("shards.jsonl")}
+SIDECAR = read_lines("shards.jsonl")
+SHARDS = {row["instruction_id"]: row for row in SIDECAR if row["task"] != "summary"}
+BATCHES = {row["instruction_id"]: row for row in SIDECAR if row["task"] == "summary"}
 
 TEXTS: dict[str, tuple[str, str]] = {
     **{f"humaneval/{row['task_id'].split('/')[1]}": ("code", row["prompt"]) for row in HUMANEVAL},
@@ -107,7 +109,7 @@ def test_every_benchmark_has_enough_items(rows: Rows) -> None:
 
 def test_shards_and_instructions_match_by_id_and_task() -> None:
     assert set(SHARDS) == set(TEXTS)
-    assert len(read_lines("shards.jsonl")) == len(SHARDS)
+    assert len(SIDECAR) == len(SHARDS) + len(BATCHES)
     assert {name: row["task"] for name, row in SHARDS.items()} == {name: task for name, (task, _) in TEXTS.items()}
 
 
@@ -361,6 +363,16 @@ def test_insights_stand_in_two_or_three_documents(topic: dict[str, Any]) -> None
             for place in places:
                 assert numbers(insight["insight"]) <= numbers(documents[place]["document_text"]), (insight, place)
     assert {insight for document in documents.values() for insight in document["insights_included"]} == known
+
+
+def test_batches_hand_over_every_document_once_and_in_order() -> None:
+    topics = {f"summhay/{t['topic_id']}/{s['subtopic_id']}": t for t in SUMMHAY for s in t["subtopics"]}
+    assert set(BATCHES) == set(topics)
+    for name, row in BATCHES.items():
+        assert 3 <= len(row["shards"]) <= 8
+        assert [shard["shard_id"] for shard in row["shards"]] == list(range(1, len(row["shards"]) + 1))
+        handed = [index for shard in row["shards"] for index in shard["doc_idxs"]]
+        assert handed == [document["document_index"] for document in topics[name]["documents"]]
 
 
 # ---------------------------------------------------------------- LiveCodeBench: reference solutions live here only
