@@ -1,0 +1,1 @@
+"""Sharded instructions: where they come from, and how instructions are cut into shards."""
