@@ -1,0 +1,238 @@
+"""The small process that forks one supervisor a job, with the standard library already imported.
+
+It starts with an empty environment, builds the walls once, tries them, says which mode holds, and then serves its
+control socket: 8 bytes (deadline in ms) plus one descriptor a job. It ends when the socket closes or its owner dies.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+from typing import Any
+
+from lic_pipeline.sandbox.python import isolation, plain, seccomp
+from lic_pipeline.sandbox.python.supervisor import Supervisor
+from lic_pipeline.sandbox.python.wire import receive_frame, send_frame
+
+JOB = struct.Struct("!Q")
+_PRELOAD = (
+    "abc array bisect calendar cmath collections collections.abc copy dataclasses datetime decimal enum fractions "
+    "functools hashlib heapq io itertools json math numbers operator queue random re statistics string sys textwrap "
+    "threading time types typing unicodedata"
+).split()
+
+
+def main() -> None:
+    """Entry of the zygote: ``argv[1]`` is the control descriptor; its first frame is the configuration."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    config = plain.loads(receive_frame(control.fileno()))
+    sys.path = [entry for entry in sys.path if entry != config["package_root"]]
+    for name in _PRELOAD:
+        importlib.import_module(name)
+    import lic_pipeline.sandbox.python.checker  # noqa: F401 - loaded while its file can still be read
+
+    owner = _watch(config["owner"])
+    gc.collect()
+    gc.freeze()
+    reason = "asked for" if config["weak"] else _serve_strong(control, owner, config)
+    sys.path += config["weak_path"]
+    send_frame(control.fileno(), plain.dumps({"mode": "weak", "reason": reason}))
+    _Server(control, owner, strong=False).serve()
+
+
+def _watch(pid: int) -> int:
+    """A descriptor that becomes readable when the owner dies, -1 where there is none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
+
+
+def _serve_strong(control: socket.socket, owner: int, config: dict[str, Any]) -> str:
+    """Serve behind strong walls and exit, or return why they cannot be built."""
+    if not isolation.is_linux():
+        return f"{sys.platform} has no namespaces"
+    answer, answer_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(answer)
+        _first_child(control, owner, config, answer_end)
+    os.close(answer_end)
+    with os.fdopen(answer, "rb") as pipe:
+        said = pipe.read().decode()
+    if said != "ok":
+        os.waitpid(pid, 0)
+        return said or "the process that builds the walls died"
+    control.close()
+    os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _first_child(control: socket.socket, owner: int, config: dict[str, Any], answer: int) -> None:
+    """Enter the namespaces; the next child is the first process of the new pid namespace."""
+    stage = tempfile.mkdtemp(prefix="lic-root-")
+    try:
+        isolation.die_with_parent()
+        isolation.enter_namespaces()
+        pid = os.fork()
+        if pid == 0:
+            isolation.die_with_parent()
+            isolation.build_root(stage, config["libraries"], config["extra"])
+            sys.path += [target for _, target in config["extra"]][:1] and ["/extra"]
+            _try_walls()
+            os.write(answer, b"ok")
+            os.close(answer)
+            send_frame(control.fileno(), plain.dumps({"mode": "strong", "reason": _walls()}))
+            _Server(control, owner, strong=True).serve()
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.write(answer, f"{type(error).__name__}: {error}"[:500].encode())
+        os._exit(1)
+    os.close(answer)
+    control.close()
+    os.waitpid(pid, 0)
+    with contextlib.suppress(OSError):
+        os.rmdir(stage)
+    os._exit(0)
+
+
+def _walls() -> str:
+    names = ["namespaces (mount, pid, net, ipc, uts)", "empty root folder", "no capabilities", "resource limits"]
+    return ", ".join(names + (["system call filter"] if seccomp.supported() else []))
+
+
+def _try_walls() -> None:
+    """Do once what every job does. Raises OSError when a job could not be walled in."""
+    here = isolation.own_pid_namespace()
+    isolation.unshare(isolation.NEWPID)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            isolation.private_tmp(network=True)
+            isolation.drop_privileges()
+            isolation.filter_calls()
+            os._exit(0 if not os.path.exists("/proc/self") and not os.access("/", os.W_OK) else 3)
+        except BaseException:
+            os._exit(4)
+    isolation.children_stay_here(here)
+    os.close(here)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status:
+        raise OSError(status, "a trial job could not be walled in")
+
+
+class _Server:
+    """Forks a supervisor for each descriptor that arrives, and kills those that outlive their deadline."""
+
+    def __init__(self, control: socket.socket, owner: int, *, strong: bool) -> None:
+        self.control = control
+        self.owner = owner
+        self.strong = strong
+        self.jobs: dict[int, float] = {}
+        self.namespace = isolation.own_pid_namespace() if strong else -1
+        self.wakeup, wakeup_end = os.pipe()
+        os.set_blocking(self.wakeup, False)
+        os.set_blocking(wakeup_end, False)
+        self.wakeup_end = wakeup_end
+        signal.set_wakeup_fd(wakeup_end)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def serve(self) -> None:
+        """Until the owner is gone; its end is the end of all jobs."""
+        poller = select.poll()
+        for fd in (self.control.fileno(), self.wakeup, self.owner):
+            if fd >= 0:
+                poller.register(fd, select.POLLIN)
+        try:
+            while self._step(poller):
+                pass
+        finally:
+            for pid in self.jobs:
+                self._kill(pid)
+            os._exit(0)
+
+    def _step(self, poller: select.poll) -> bool:
+        now = time.monotonic()
+        soonest = min(self.jobs.values(), default=now + 5)
+        ready = {fd for fd, _ in poller.poll(max(soonest - now, 0) * 1000 + 1)}
+        if self.owner in ready:
+            return False
+        if self.wakeup in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self.wakeup, 4096)
+        self._reap()
+        for pid in [pid for pid, deadline in self.jobs.items() if deadline <= time.monotonic()]:
+            self._kill(pid)
+            self.jobs[pid] = time.monotonic() + 5
+        return self._accept() if self.control.fileno() in ready else True
+
+    def _accept(self) -> bool:
+        fds = array.array("i")
+        try:
+            head, ancillary, _, _ = self.control.recvmsg(JOB.size, socket.CMSG_SPACE(fds.itemsize))
+        except ConnectionResetError:
+            return False
+        if len(head) < JOB.size:
+            return False
+        for _, _, data in ancillary:
+            fds.frombytes(data[: fds.itemsize])
+        if fds:
+            with contextlib.suppress(OSError):  # no process to be had: the owner sees the connection close
+                self._spawn(fds[0], JOB.unpack(head)[0] / 1000)
+            os.close(fds[0])
+        return True
+
+    def _spawn(self, connection: int, seconds: float) -> None:
+        if self.strong:
+            isolation.unshare(isolation.NEWPID)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self._become_supervisor(connection)
+        finally:
+            if self.strong:
+                isolation.children_stay_here(self.namespace)
+        self.jobs[pid] = time.monotonic() + seconds
+
+    def _become_supervisor(self, connection: int) -> None:
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self.control.close()
+            for fd in (self.wakeup, self.wakeup_end, self.namespace, self.owner):
+                if fd >= 0:
+                    os.close(fd)
+            if not self.strong:
+                os.setsid()
+            Supervisor(connection, strong=self.strong).serve()
+        finally:
+            os._exit(0)
+
+    def _kill(self, pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if self.strong:
+                os.kill(pid, signal.SIGKILL)
+            else:
+                os.killpg(pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        while self.jobs:
+            try:
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                self.jobs.clear()
+                return
+            if not pid:
+                return
+            if self.jobs.pop(pid, None) is not None and not self.strong:
+                self._kill(pid)
