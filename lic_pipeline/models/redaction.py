@@ -19,7 +19,8 @@ _CREDENTIAL_NAME = re.compile(
     r"(^|_)(API_?KEY|KEY|ACCESS_?KEY(_ID)?|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|CREDENTIALS?|AUTH|PAT)($|_)", re.I
 )
 # A key has letters and digits; "sk-learn-compatible-estimators" is prose, so at least one digit is required.
-_KEY_SHAPE = re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk|xai|gsk|hf|ghp|gho)[-_](?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")
+_KEY_STARTS = ("sk-", "sk_", "pk-", "pk_", "rk_", "xai-", "gsk_", "hf_", "ghp_", "gho_")
+_KEY_SHAPE = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_KEY_STARTS)})(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{{16,}}")
 _HEADER = re.compile(
     r"((?:proxy-)?authorization|x-api-key|api-key|x-goog-api-key)(\\?[\"']?\s*[:=]\s*\\?[\"']?\s*)"
     r"((?:bearer|basic|token)\s+)?[^\s\"'\\,;}\])]{6,}",
@@ -59,7 +60,7 @@ class Redactor:
             if secret in text:
                 text = text.replace(secret, MASK)
         # Substring tests are many times cheaper than the patterns, and nearly every text passes all of them.
-        if "-" in text or "_" in text:
+        if any(start in text for start in _KEY_STARTS):
             text = _KEY_SHAPE.sub(MASK, text)
         lowered = text.lower()
         if "authorization" in lowered or "api-key" in lowered:

@@ -113,8 +113,8 @@ class Ledger:
         return self._read(reads.read_totals)
 
     def budget(self, scope: str) -> tuple[float, int]:
-        """USD and tokens that all processes have spent in ``scope``, read now."""
-        return self._read(lambda connection: reads.read_budget(connection, scope))
+        """USD and tokens that all processes have spent in ``scope`` by calls that are durable, read now."""
+        return self._peek(lambda connection: reads.read_budget(connection, scope))
 
     def budget_seen(self, scope: str) -> tuple[float, int]:
         """As ``budget``, at this process's last commit in ``scope``: free of charge, never more than one batch late."""
@@ -125,6 +125,10 @@ class Ledger:
         """Ask a reader's connection, after everything queued before is durable (a reader sees its own writes)."""
         if not self._writer.idle:
             self._writer.call("flush", "", None)
+        return self._peek(question)
+
+    def _peek(self, question: Callable[[Connection], Answer]) -> Answer:
+        """Ask without waiting for what is queued: for questions asked while many calls are in flight."""
         with storage_errors(self.place), self._database.reader.connect() as connection:
             return question(connection)
 
@@ -251,7 +255,7 @@ class Ledger:
         """A cached verdict, None when unknown; the latest used ones are kept in memory."""
         known = self._verdicts.get(key)
         if known is None:
-            known = self._read(lambda connection: reads.read_verdict(connection, key))
+            known = self._peek(lambda connection: reads.read_verdict(connection, key))
         if known is not None:
             self._remember(key, known)
         return known
@@ -275,7 +279,7 @@ class Ledger:
         if provider_key not in self._live:
             self._writer.call("live", "", provider_key)
             self._live.add(provider_key)
-        return max(1, self._read(lambda connection: self._claims.count_live(connection, provider_key)))
+        return max(1, self._peek(lambda connection: self._claims.count_live(connection, provider_key)))
 
 
 def _plain_text(text: str) -> str:

@@ -27,8 +27,7 @@ def read_states(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
     states: dict[str, str] = {}
     statement = select(CONVERSATIONS.c.conversation_id, CONVERSATIONS.c.state)
     for part in chunks(ids, _CHUNK):
-        rows = connection.execute(statement.where(CONVERSATIONS.c.conversation_id.in_(part)))
-        states.update((row[0], row[1]) for row in rows)
+        states.update(connection.execute(statement.where(CONVERSATIONS.c.conversation_id.in_(part))).tuples().all())
     return states
 
 
@@ -52,7 +51,7 @@ def _add_calls(connection: Connection, ids: Sequence[str], found: dict[str, Stor
     loads = json.loads
     # Ordered by the unique key: later epochs overwrite earlier ones, and dictionaries come out in the same order.
     order = (table.conversation_id, table.epoch, table.role, table.turn, table.ask)
-    for cid, role, turn, ask, digest, fields, reply, latency, epoch in connection.execute(statement.order_by(*order)):
+    for cid, role, turn, ask, digest, fields, reply, latency, epoch in connection.execute(statement.order_by(*order)).all():
         key = CallKey(role, turn, ask)
         if cid in found:
             found[cid].calls[key] = StoredCall(key, digest, loads(fields), loads(reply), latency, epoch)
