@@ -78,9 +78,9 @@ class Collector:
         self.problems.append(RecordProblem(file=file, line=line, record_id=record_id, field=field, reason=reason))
 
     def reject(self, row: Row, reason: str, *, field: str = "", record_id: str = "") -> None:
-        """Note that ``row`` is unusable; array elements are named by their index too."""
-        said = f"element {row.index}: {reason}" if row.element else reason
-        self.problem(row.file, said, line=row.line, record_id=record_id, field=field)
+        """Note that ``row`` is unusable; the field of an array element starts with its index, as in ``[3].db_id``."""
+        place = f"[{row.index}].{field}".rstrip(".") if row.element else field
+        self.problem(row.file, reason, line=row.line, record_id=record_id, field=place)
 
     def add(self, row: Row, build: Callable[[Row], Instruction]) -> None:
         """Build the instruction of a row and keep it, or note why not; a second one of the same id is a problem."""
@@ -160,7 +160,8 @@ def array_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
             value, end = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
             at = error.lineno if isinstance(error, json.JSONDecodeError) else line
-            collector.problem(name, f"element {index}: broken JSON, the rest is lost: {_short(error)}", line=at)
+            said = f"broken JSON, the rest is lost: {_short(error)}"
+            collector.problem(name, said, line=at, field=f"[{index}]")
             return
         row = Row(name, line, index, {}, element=not single)
         try:
@@ -173,7 +174,8 @@ def array_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
             break
         if text[place : place + 1] != ",":
             line += text.count("\n", counted, place)
-            collector.problem(name, f"after element {index - 1}: ',' or ']' is missing, the rest is lost", line=line)
+            said = "',' or ']' is missing after it, the rest is lost"
+            collector.problem(name, said, line=line, field=f"[{index - 1}]")
             return
         place = _skip(text, place + 1)
     if not single and text[place : place + 1] != "]":
