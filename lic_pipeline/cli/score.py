@@ -1,0 +1,126 @@
+"""``lic score``: score replies of any model, a JSON line each, without the rest of the pipeline.
+
+Only typer and the standard library are imported at the top, so that ``lic --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+if TYPE_CHECKING:
+    from lic_pipeline.scoring.scorer import LineScorer
+
+
+class PolicyChoice(StrEnum):
+    """The two scoring policies."""
+
+    ROBUST = "robust"
+    REFERENCE = "reference"
+
+
+def score(
+    task_or_file: Annotated[str, typer.Argument(metavar="[TASK] FILE", help="Task, then a JSON Lines file or -.")],
+    file: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    task: Annotated[str | None, typer.Option("--task", "-t", help="Task, when it is not the first argument.")] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="File to write, - or none: stdout.")] = None,
+    policy: Annotated[PolicyChoice, typer.Option(help="Right by the task, or as the published scripts.")] = (
+        PolicyChoice.ROBUST
+    ),
+    judge: Annotated[str | None, typer.Option(help="Summaries: who judges what has no verdict (lexical).")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Lines at once where scoring runs programs or SQL.")] = None,
+    allow_weak_sandbox: Annotated[
+        bool, typer.Option("--allow-weak-sandbox", help="Run model-written code without namespaces.")
+    ] = False,
+) -> None:
+    """Score replies: one JSON line in, one out, in the same order. Exit 0 all scored, 1 some not, 2 usage."""
+    from lic_pipeline.errors import LicError
+
+    try:
+        name, source = _task_and_file(task_or_file, file, task)
+        base = Path.cwd() if source == "-" else Path(source).resolve().parent
+        scorer = _scorer(name, policy, judge, base, allow_weak_sandbox)
+        lines, missing = _run(source, output, scorer, jobs or os.cpu_count() or 1)
+    except LicError as error:
+        typer.echo(f"lic score: {error}", err=True)
+        raise typer.Exit(error.exit_code) from error
+    except BrokenPipeError as error:
+        _silence_stdout()
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        typer.echo("lic score: interrupted; no output file was written", err=True)
+        raise typer.Exit(130) from error
+    if missing:
+        typer.echo(f"lic score: {missing} of {lines} lines have no score; see their error field", err=True)
+        raise typer.Exit(1)
+
+
+def _task_and_file(first: str, second: str | None, option: str | None) -> tuple[str, str]:
+    from lic_pipeline.errors import ConfigError
+    from lic_pipeline.scoring.lookup import known_tasks
+
+    if second is not None and option is not None and option != first:
+        raise ConfigError(f"two tasks are named, {first!r} and {option!r}")
+    name, source = (option, first) if second is None else (first, second)
+    if name is None:
+        raise ConfigError(f"no task is named; say lic score TASK {first}, TASK one of: {', '.join(known_tasks())}")
+    return name, source
+
+
+def _scorer(name: str, policy: PolicyChoice, judge: str | None, base: Path, weak: bool) -> LineScorer:
+    from lic_pipeline.scoring.lookup import find_task
+    from lic_pipeline.scoring.scorer import LineScorer
+
+    task = find_task(name, judge)
+    options = (("sandbox", "weak-allowed"),) if weak and task.costly else ()
+    return LineScorer(task, "reference" if policy is PolicyChoice.REFERENCE else "robust", base, options)
+
+
+def _run(source: str, output: str | None, scorer: LineScorer, jobs: int) -> tuple[int, int]:
+    """Number of lines written, and of those without a score."""
+    from lic_pipeline.scoring.sink import open_sink
+    from lic_pipeline.scoring.stream import encode, score_lines
+
+    lines = missing = 0
+    with _opened(source) as stream, open_sink(output) as sink:
+        for line in score_lines(stream, scorer, jobs):
+            sink.write(encode(line))
+            lines += 1
+            missing += line["score"] is None
+    return lines, missing
+
+
+@contextmanager
+def _opened(source: str) -> Iterator[Iterable[bytes]]:
+    from lic_pipeline.errors import InputError
+
+    if source == "-":
+        yield _readable(sys.stdin.buffer, "standard input")
+        return
+    try:
+        with Path(source).open("rb") as stream:
+            yield _readable(stream, source)
+    except (IsADirectoryError, FileNotFoundError, PermissionError) as error:
+        raise InputError(f"{source} cannot be read: {error.strerror or error}") from error
+
+
+def _readable(stream: BinaryIO, source: str) -> Iterator[bytes]:
+    from lic_pipeline.errors import InputError
+
+    try:
+        yield from stream
+    except OSError as error:
+        raise InputError(f"{source} cannot be read to its end: {error.strerror or error}") from error
+
+
+def _silence_stdout() -> None:
+    """The reader of standard output is gone: keep the interpreter from complaining when it flushes at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

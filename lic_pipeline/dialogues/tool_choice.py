@@ -1,0 +1,123 @@
+"""Which tool a reply picks: a bare name, JSON, a tool call, or a sentence that picks one.
+
+A reply that names several tools without picking one picks none. Names are compared without case and punctuation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from lic_pipeline.records import Json
+
+_KEYS = frozenset(
+    {"tool", "name", "tool_name", "toolname", "selected_tool", "tool_choice", "function", "action", "choice", "answer"}
+)
+_FENCED = re.compile(r"```[\w-]*\s*\n?(.*?)```", re.DOTALL)
+_OBJECT = re.compile(r"\{[^{}]{0,2000}\}")
+_NEGATED = re.compile(
+    r"(?:\bnot|\bnever|n't|\brather than|\binstead of|\bno longer|\bwithout|\binappropriate|\bexcept)"
+    r"(?:\s+(?:the|a|an|use|need|using|for|call|require|is|be|about))*\s*[\"'`*“‘]*$",
+    re.IGNORECASE,
+)
+_PICK_BEFORE = re.compile(
+    r"(?:\b(?:i(?:'d|'ll| would| will| should)?|you(?: should)?|we(?: should)?|should|would|will|to|must|please|let me)"
+    r"\s+(?:\w+\s+)?(?:use|using|choose|select|pick|call|recommend|suggest|go with|route (?:this )?to)"
+    r"|\b(?:use|choose|select|pick|call)|\b(?:tool|answer|choice|selection|pick)(?: to use| needed| required)?"
+    r"(?:\s+(?:here|for this|for that|for the \w+(?: \w+)?))?\s*(?:is|would be|should be|:|=|->|→)"
+    r"|\b(?:best|right|correct|appropriate|suitable|relevant|needed)\s+(?:tool|one|choice)[^.!?\n]{0,60}?"
+    r"\b(?:is|would be|:))\s*(?:the\s+|a\s+)?(?:tool\s+)?[\"'`*“‘\[]*$",
+    re.IGNORECASE,
+)
+_PICK_BEHIND = re.compile(
+    r"[\"'`*”’\]]*\s*(?:tool\s+|api\s+)?(?:is|would be|seems|looks|should be|fits|suits|can|handles|will)\b"
+    r"(?!\s+(?:not|never|wrong|irrelevant|inappropriate|no\b))(?!n't)",
+    re.IGNORECASE,
+)
+
+
+def chosen_tool(text: str, tools: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+    """The tool picked (as spelt in ``tools``) or None, and all tools named, in order of mention."""
+    spelt = {_plain(tool): tool for tool in tools}
+    bare = spelt.get(_plain(text)) or spelt.get(re.sub(r"(?:tool|api)$", "", _plain(text)))
+    if bare:
+        return bare, (bare,)
+    structured = _distinct(spelt[_plain(name)] for name in _json_names(text) if _plain(name) in spelt)
+    if structured:
+        return (structured[0] if len(structured) == 1 else None), structured
+    places = list(_mentions(text, tools))
+    named = _distinct(tool for tool, _, _ in places)
+    meant = [place for place in places if not _NEGATED.search(text[max(0, place[1] - 60) : place[1]])]
+    for rule in (_all, _picked_by_words, _emphasised, _on_last_line, _spelt_exactly):
+        found = _distinct(tool for tool, start, end in meant if rule(text, tool, start, end))
+        if len(found) == 1:
+            return found[0], named
+    return None, named
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def _distinct(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _json_names(text: str) -> Iterator[str]:
+    for candidate in (text, *_FENCED.findall(text), *_OBJECT.findall(text)):
+        try:
+            value = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        yield from _names_in(value)
+
+
+def _names_in(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value[:20]:
+            if isinstance(item, str | dict):
+                yield from _names_in(item)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key.casefold().replace("-", "_") in _KEYS and isinstance(inner, str | dict):
+                yield from _names_in(inner)
+
+
+def _mentions(text: str, tools: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Tools named in the text with their places, in order; longer names win where names overlap."""
+    taken: list[tuple[str, int, int]] = []
+    for tool in sorted(tools, key=len, reverse=True):
+        words = [re.escape(word) for word in re.findall(r"[^\W_]+", tool)]
+        if not words:
+            continue
+        spelling = r"[\s_-]*".join(words)
+        for match in re.finditer(rf"(?<!\w){spelling}(?!\w)", text, re.IGNORECASE):
+            if not any(start < match.end() and match.start() < end for _, start, end in taken):
+                taken.append((tool, match.start(), match.end()))
+    yield from sorted(taken, key=lambda place: place[1])
+
+
+def _all(text: str, tool: str, start: int, end: int) -> bool:
+    return True
+
+
+def _picked_by_words(text: str, tool: str, start: int, end: int) -> bool:
+    return bool(_PICK_BEFORE.search(text[max(0, start - 120) : start]) or _PICK_BEHIND.match(text[end : end + 40]))
+
+
+def _emphasised(text: str, tool: str, start: int, end: int) -> bool:
+    return text[max(0, start - 2) : start] == "**" or text[start - 1 : start] == "`"
+
+
+def _on_last_line(text: str, tool: str, start: int, end: int) -> bool:
+    lines = text.strip().splitlines()
+    return len(lines) > 1 and _plain(lines[-1]) == _plain(tool) and start >= len(text.rstrip()) - len(lines[-1])
+
+
+def _spelt_exactly(text: str, tool: str, start: int, end: int) -> bool:
+    """Named with its own capitals in the middle of a sentence, unlike a common word."""
+    opens = not text[:start].strip() or text[:start].rstrip()[-1:] in ".!?\n"
+    return text[start:end] == tool and not tool.islower() and not opens
