@@ -9,8 +9,8 @@ from lic_pipeline.tasks.database_tokens import Token, statements, tokenize, verb
 
 _START = re.compile(
     r"\b(?:SELECT|WITH|VALUES)\b"
-    r"|^[ \t>*_-]*(?:(?:sql|sqlite|query|answer|sql query|final answer|final query)[ \t]*:[ \t*_]*)?"
-    r"(select|with|values)\b",
+    r"|(?i:^[ \t>*_-]*(?:(?:sql|sqlite|query|answer|sql query|final answer|final query)[ \t]*:[ \t*_]*)?"
+    r"(select|with|values)\b)",
     re.MULTILINE,
 )
 _EXPECTS_MORE = frozenset(
@@ -22,6 +22,7 @@ _EXPECTS_MORE = frozenset(
 _CONTINUES = _EXPECTS_MORE | {"END", "ASC", "DESC", "NULLS"}
 _PROSE_LINE = re.compile(r"[ \t]*(?:[-*•#>]|\d+[.)])?[ \t]*[A-Z][a-z']+(?:[ ,][^\n]*?)?(?:\s[a-z']+){2}")
 _ARTICLES = frozenset({"the", "a", "an", "each", "your", "our", "this", "that", "these", "those", "all", "any", "its"})
+_WRITING = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE"})
 _MAX_STARTS = 60
 _WINDOW = 20_000
 
@@ -72,14 +73,16 @@ def bare_queries(text: str) -> list[tuple[str, int, int]]:
         end = start + _length(text[start : start + _WINDOW])
         query = text[start:end].strip()
         first = next(iter(statements(tokenize(query))), None)
-        if first is not None and looks_like_query(query[: first[-1].end]):
+        if first is not None and (looks_like_query(query[: first[-1].end]) or verb(first) in _WRITING):
             found.append((query, start, end))
             position = end
     return found
 
 
 def _starts(text: str, start: int, *, line_start: bool) -> bool:
-    """Inside a line only an upper-case keyword counts: "please select one" is English."""
+    """Inside a line only an upper-case keyword counts: "please select one" is English, and so may be "Select ..."."""
+    if text[start : start + 4].istitle():
+        return line_start and any(sign in text[start : start + 200].split("\n", 1)[0] for sign in ";,(*=")
     return line_start or text[start : start + 4].isupper()
 
 
@@ -113,7 +116,8 @@ def _ends_before(text: str, tokens: list[Token], i: int) -> bool:
         return False
     wants_more = before.upper in _EXPECTS_MORE or (before.kind == "op" and before.text not in (")", "*"))
     blank = text[before.end : token.start].count("\n") > 1
-    line = text[text.rfind("\n", 0, token.start) + 1 :].split("\n", 1)[0]
+    end = text.find("\n", token.start)
+    line = text[text.rfind("\n", 0, token.start) + 1 : end if end >= 0 else len(text)]
     if wants_more and not blank:
         return False
     return blank or token.kind == "bad" or token.text in ("*", "-", ".") or _PROSE_LINE.match(line) is not None

@@ -10,7 +10,7 @@ import re
 
 from lic_pipeline.records import Extraction, Rung, Strategy
 from lic_pipeline.tasks.database_bare import bare_queries, looks_like_query
-from lic_pipeline.tasks.database_tokens import canonical, is_one_query, statements, tokenize, verb
+from lic_pipeline.tasks.database_tokens import canonical, is_one_query, statements, tokenize
 from lic_pipeline.tasks.text import count_questions, declines, fenced_blocks, label_without_answer, without_fences
 
 SQL_VERBS = frozenset(
@@ -31,7 +31,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"(?:^|[\n.:;,])[\s>*_#•+\d.)-]*(?:or,? |and |but )?(?:if|assuming|in case|should you|when you mean|option|"
+    r"(?:^|[\n.:;,])[\s>*_#•+\d.)-]{0,12}(?:or,? |and |but )?(?:if|assuming|in case|should you|when you mean|option|"
     r"interpretation|variant|possibility|depending)\b",
     re.IGNORECASE,
 )
@@ -44,18 +44,21 @@ def find(text: str) -> Extraction:
     if blocks:
         return _choose(text, blocks)
     stripped = text.strip()
+    fenced = fenced_blocks(text)
+    if len(fenced) == 1:
+        stripped = fenced[0].body.strip()
     from_json = _json_query(stripped)
     if from_json:
         return Extraction(answer=from_json, rung=Rung.WHOLE)
+    first = next(iter(statements(tokenize(stripped[:2000]))), [])
+    if first and first[0].text in SQL_VERBS - {"SELECT", "WITH", "VALUES"} and len(first) > 1:
+        return Extraction(answer=stripped, rung=Rung.WHOLE)
     bare = bare_queries(text)
     if bare:
         return _bare(text, bare)
     inline = _distinct([m.group(1).strip() for m in _INLINE.finditer(text) if looks_like_query(m.group(1))])
     if inline:
         return Extraction(answer=inline[-1], rung=Rung.LOOSE, candidates=tuple(inline), flags=("inline_code",))
-    first = next(iter(statements(tokenize(stripped[:2000]))), [])
-    if stripped and verb(first) in SQL_VERBS - {"SELECT", "WITH", "VALUES"} and first[0].text.isupper():
-        return Extraction(answer=stripped, rung=Rung.WHOLE)
     return Extraction(answer=None, rung=Rung.FAILED)
 
 
@@ -166,6 +169,9 @@ def _bare(text: str, bare: list[tuple[str, int, int]]) -> Extraction:
         return Extraction(answer=distinct[-1], rung=Rung.LOOSE, candidates=tuple(distinct), flags=("several_queries",))
     query, start, end = bare[-1]
     before, after = text[:start].rstrip(" *_>`\"'\n\t"), text[end:].strip("`*_ \n\t\"'")
+    before, after = (
+        "" if not tokenize(part) or part.lower() in ("sql", "sqlite") else part for part in (before, after)
+    )
     if not before and not after:
         return Extraction(answer=query, rung=Rung.WHOLE)
     if before.endswith(":") or not before:

@@ -38,6 +38,8 @@ def judge_reference(sql: str, gold_sql: str, sources: tuple[Source, ...]) -> Ver
         if verdict.correct or verdict.score is None:
             return verdict.model_copy(update={"answer": sql, "detail": {**verdict.detail, "variant": number}})
         first = first or verdict.model_copy(update={"answer": sql})
+        if verdict.verdict == "timeout":
+            break
     assert first is not None
     return first
 

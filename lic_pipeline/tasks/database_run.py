@@ -27,7 +27,7 @@ from lic_pipeline.tasks.database_compare import UndecidedError, same_table
 from lic_pipeline.tasks.database_shape import Shape, alias_of, bare_term, limit_window, shape
 
 GOLD_LIMITS = Limits(seconds=30.0)
-LIMITS = Limits(seconds=10.0)
+LIMITS = Limits(seconds=5.0)
 
 _VERDICTS = {"denied": "forbidden", "timeout": "timeout"}
 
