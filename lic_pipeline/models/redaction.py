@@ -54,6 +54,11 @@ class Redactor:
                 self._registered.add(secret)
                 self._read_at = float("-inf")
 
+    def refresh(self) -> None:
+        """Read the environment again at the next use, instead of within a second."""
+        with self._lock:
+            self._read_at = float("-inf")
+
     def redact(self, text: str) -> str:
         """``text`` without known secrets, key shapes and authorization headers; JSON text stays valid JSON."""
         for secret in self._known():
@@ -97,3 +102,4 @@ _default = Redactor()
 redact = _default.redact
 redact_message = _default.redact_message
 register_secret = _default.register
+refresh_secrets = _default.refresh

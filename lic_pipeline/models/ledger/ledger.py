@@ -28,7 +28,7 @@ from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey, Stor
 from lic_pipeline.models.ledger.schema import prepare_schema
 from lic_pipeline.models.ledger.statements import chunks
 from lic_pipeline.models.ledger.writer import Operation, Writer
-from lic_pipeline.models.redaction import redact, redact_message
+from lic_pipeline.models.redaction import redact, redact_message, refresh_secrets
 from lic_pipeline.records import Json
 
 LEASE_SECONDS = 60.0
@@ -62,6 +62,7 @@ class Ledger:
         Raises StorageError when it is damaged, not a ledger, of a newer version or cannot be written, and ConfigError
         for a URL that cannot be used. A write-ahead log left by a killed process is recovered.
         """
+        refresh_secrets()
         database = open_database(target)
         try:
             with storage_errors(database.place), database.writer.connect() as connection, connection.begin():

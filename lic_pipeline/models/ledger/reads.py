@@ -27,7 +27,8 @@ def read_states(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
     states: dict[str, str] = {}
     statement = select(CONVERSATIONS.c.conversation_id, CONVERSATIONS.c.state)
     for part in chunks(ids, _CHUNK):
-        states.update(connection.execute(statement.where(CONVERSATIONS.c.conversation_id.in_(part))).tuples().all())
+        rows = connection.execute(statement.where(CONVERSATIONS.c.conversation_id.in_(part))).all()
+        states.update((row[0], row[1]) for row in rows)
     return states
 
 
