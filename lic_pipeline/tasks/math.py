@@ -52,8 +52,11 @@ class MathTask:
     name = "math"
     kind: Literal["binary", "refinement"] = "binary"
     costly = False
+    scores_every_turn = True
     scorer_version = 1
-    answer_description = "a single number: the value that the problem asks for (integer, decimal, fraction or percentage)"
+    answer_description = (
+        "a single number: the value that the problem asks for (integer, decimal, fraction or percentage)"
+    )
 
     def check(self, instruction: Instruction) -> None:
         """Raise RecordError when the reference answer is missing or no number."""
@@ -82,7 +85,7 @@ class MathTask:
     def label(self, reply: Reply, instruction: Instruction) -> Strategy:
         """Strategy by the math rules."""
         text, _ = visible_text(reply.text)
-        return label_math(text, find(text)[0])
+        return label_math(text, find(text, instruction.text)[0])
 
     def extract(self, reply: Reply, instruction: Instruction, policy: Policy = "robust") -> Extraction:
         """The answer by the ladder of rungs; under ``reference`` the last number-like token of the whole reply."""
@@ -91,7 +94,7 @@ class MathTask:
             token = last_token(text)
             extraction = Extraction(answer=token, rung=Rung.FAILED if token is None else Rung.LAST_NUMBER)
         else:
-            extraction = find(text)[0]
+            extraction = find(text, instruction.text)[0]
         if truncated:
             return extraction.model_copy(update={"flags": (*extraction.flags, TRUNCATED_REASONING)})
         return extraction
@@ -127,7 +130,9 @@ class MathTask:
         value = _gold_value(_gold_text(instruction)) or Fraction(0)
         right, high, low = canonical(value), canonical(value + 1), canonical(2 * value + 3)
         return (
-            MenuItem(kind="right", text=f"Putting the facts together step by step.\nFinal answer: {right}", score=100.0),
+            MenuItem(
+                kind="right", text=f"Putting the facts together step by step.\nFinal answer: {right}", score=100.0
+            ),
             MenuItem(kind="wrong", text=f"Working with what is there.\nFinal answer: {high}", score=0.0),
             MenuItem(kind="wrong", text=f"I take the rest as usual.\nFinal answer: {low}", score=0.0),
             MenuItem(kind="question", text="Which amounts does the problem give?"),

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lic_pipeline.tasks.math_asked import relevance
 from lic_pipeline.tasks.math_values import Number, numbers
 from lic_pipeline.tasks.math_words import number_words
 
 _PARENTHESES = re.compile(r"\([^()\n]{0,200}\)|\[[^\[\]\n]{0,200}\]\(")
+_WORD_BEFORE = re.compile(r"[A-Za-z]{2}\s$")
 _EQUALS = re.compile(r"[=≈]|\b(?:equals|is equal to|comes (?:out )?to|amounts to|works out to)\b", re.IGNORECASE)
 _COPULA = re.compile(
     r"\b(?:is|are|was|were|be|been|totals?|totall?ed|totall?ing|(?:total|sum|altogether|average|result|profit|balance|score|amount)"
@@ -19,9 +21,11 @@ _COPULA = re.compile(
     r"|spends?|spent|saves?|saved|scored?|scores|pays?|paid|gives?|giving|leaving|yields?|contains?|sold|therefore|thus|hence|so)\b|:",
     re.IGNORECASE,
 )
-_EITHER = re.compile(r"\bor\b|\beither\b|\bsomewhere between\b", re.IGNORECASE)
 _OR_BETWEEN = re.compile(r"[^.;?!]{0,120}?(?:,|\s)\s?or\b[^.;?!\d]{0,80}$", re.IGNORECASE)
-_SAME_AS = re.compile(r"\bor\s(?:about|approximately|roughly|around|equivalently|simply|just|exactly|in other words)\b", re.IGNORECASE)
+_OPERATOR = re.compile(r"[^=≈.;\n]{0,40}?[-+*/÷][\s$(]*(?:\([^()\n]*\))?[\s$(]*")
+_SAME_AS = re.compile(
+    r"\bor\s(?:about|approximately|roughly|around|equivalently|simply|just|exactly|in other words)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Choice:
         return self.number is None and not self.rivals
 
 
-def choose(text: str, start: int, end: int, *, words: bool) -> Choice:
+def choose(text: str, start: int, end: int, question: str = "", *, words: bool) -> Choice:
     """The asked value of ``text[start:end]``; ``rivals`` are set when several distinct values remain."""
     found = list(numbers(text, start, end))
     if not found and words:
@@ -51,11 +55,51 @@ def choose(text: str, start: int, end: int, *, words: bool) -> Choice:
     offered = _alternatives(text, pool)
     if offered:
         return Choice(rivals=tuple(offered))
+    operands = _operands(text, outside or found)
+    results = [n for n in pool if n.start not in operands] or pool
+    if _single(results):
+        return Choice(results[-1])
+    chosen = _most_relevant(text, start, end, results, question)
+    if chosen is not None:
+        return Choice(chosen)
     for pattern in (_EQUALS, _COPULA):
-        narrowed = _after_last(pattern, text, start, end, pool)
+        narrowed = _after_last(pattern, text, start, end, results)
         if narrowed and _single(narrowed):
             return Choice(narrowed[0])
-    return Choice(rivals=tuple(pool))
+    return Choice(rivals=tuple(results))
+
+
+def best_labelled(labelled: list[tuple[Number, str]], question: str) -> Number | None:
+    """The value whose label fits the question better than every other value's; None when none stands out."""
+    scores = [relevance(label, question) for _, label in labelled]
+    best = max(scores, default=0)
+    if best == 0:
+        return None
+    top = [number for (number, _), score in zip(labelled, scores, strict=True) if score == best]
+    return top[-1] if _single(top) else None
+
+
+def _operands(text: str, found: list[Number]) -> set[int]:
+    """Where the operands of calculations stand ("36 + 46 + 40 = 122": all but 122)."""
+    places: set[int] = set()
+    for left, right in zip(found, found[1:], strict=False):
+        if right.start - left.end <= 60 and _OPERATOR.fullmatch(text, left.end, right.start):
+            places |= {left.start, right.start}
+    return places
+
+
+def _most_relevant(text: str, start: int, end: int, pool: list[Number], question: str) -> Number | None:
+    """The value whose clause (since the value before, up to the next stop) shares most with the question."""
+    labelled: list[tuple[Number, str]] = []
+    for place, number in enumerate(pool):
+        begin = pool[place - 1].end if place else start
+        stop = pool[place + 1].start if place + 1 < len(pool) else end
+        before = text[max(begin, number.start - 200) : number.start]
+        after = text[number.end : min(stop, number.end + 60)]
+        if place:
+            before = re.split(r"^[^,;.\n]{0,60}[,;.\n]", before, maxsplit=1)[-1]
+        labelled.append((number, before + " " + re.split(r"[,;.:\n(]|\bbut\b|\band\b", after, maxsplit=1)[0]))
+    return best_labelled(labelled, question)
 
 
 def offers_alternatives(text: str, choice: Choice) -> bool:
@@ -70,8 +114,16 @@ def _single(pool: list[Number]) -> bool:
 def _outside_parentheses(text: str, start: int, end: int, found: list[Number]) -> list[Number]:
     if "(" not in text[start:end]:
         return found
-    asides = [match.span() for match in _PARENTHESES.finditer(text, start, end)]
+    asides = [match.span() for match in _PARENTHESES.finditer(text, start, end) if not _in_apposition(text, match, found)]
     return [n for n in found if not any(a <= n.start and n.end <= b for a, b in asides)]
+
+
+def _in_apposition(text: str, parentheses: re.Match[str], found: list[Number]) -> bool:
+    """True for "her total ($2,100)": nothing but a value, right behind the words it is the value of."""
+    if not _WORD_BEFORE.search(text[max(0, parentheses.start() - 3) : parentheses.start()]):
+        return False
+    inside = [n for n in found if parentheses.start() < n.start and n.end < parentheses.end()]
+    return len(inside) == 1 and len(inside[0].text) >= parentheses.end() - parentheses.start() - 3
 
 
 def _alternatives(text: str, pool: list[Number]) -> list[Number]:

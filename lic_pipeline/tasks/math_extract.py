@@ -7,16 +7,18 @@ is in ``math_values.py``, the choice inside one passage in ``math_choose.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Rung
-from lic_pipeline.tasks.math_choose import Choice, choose, offers_alternatives
+from lic_pipeline.tasks.math_choose import Choice, best_labelled, choose, offers_alternatives
+from lic_pipeline.tasks.math_passages import concludes, first_point, is_bullet, passages_of, set_aside, without_checks
 from lic_pipeline.tasks.math_values import Number, normalise
-from lic_pipeline.tasks.text import declines, sentence_spans
+from lic_pipeline.tasks.text import declines
 
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?:\{|(?=[\d$-]))")
-_HASHES = re.compile(r"^[ \t>]*####[ \t]*(?:(?:final )?answer\s*[:=]?\s*)?([^\n]{1,120})$", re.MULTILINE | re.IGNORECASE)
+_HASHES = re.compile(
+    r"^[ \t>]*####[ \t]*(?:(?:final )?answer\s*[:=]?\s*)?([^\n]{1,120})$", re.MULTILINE | re.IGNORECASE
+)
 _MARKER = re.compile(
     r"(?P<strong>\bfinal\s(?:numerical\s|numeric\s)?(?:answer|result)\b\W{0,6}?(?:(?:\s?(?:is|are|was|would be|should be|comes to|equals))\b|\s?[:=]|(?=\s*\n)|(?=\s\$?\d))"
     r"|\b(?:the|my|our|corrected|correct|right|actual)\s(?:\w+\s){0,2}?answer\s(?:(?:to\s[^.\n:]{1,80}?\s)?(?:is|would be|should be|comes (?:out )?to|becomes|equals))\b\s?:?)"
@@ -27,14 +29,9 @@ _INVENTED = re.compile(
     r"\n[ \t#>*]*(?:(?:new |next |another |follow-up )?(?:question|problem)(?:\s*\d+)?|Q\d*|human|user|student|instruction)\**\s*:",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(
-    r"^[\s>*_#()•+-]*(?:if|suppose|unless|for (?:example|instance)|e\.g\.|example|let me know|let's (?:check|verify)|notes?\b(?! that the (?:answer|total))"
-    r"|(?:double[- ]?)?check(?:ing)?\b|verif(?:y|ication|ying)|to (?:verify|check|double-check|confirm)|you can (?:verify|check)|sanity|proof|please|feel free"
-    r"|would you|do you|could you|can you|remember|assumptions?:|would)\b",
-    re.IGNORECASE,
-)
-_EXAMPLE = re.compile(r"\b(?:for example|for instance|e\.g\.|as an example|hypothetical|let me know if|feel free|let's say)", re.IGNORECASE)
-_TOTAL = re.compile(r"\b(?:total|altogether|overall|sum|answer|combined|together|result|final)\b", re.IGNORECASE)
+_OR_BOXES = re.compile(r"[}$\\()\s,]*\bor\b[\s$\\(]*")
+_BOX_STOP = re.compile(r"[\s\\]")
+_LONG_WORD = re.compile(r"[A-Za-z]{2,}")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)])\s")
 _TAIL = 6000
 _REGION = 700
@@ -49,19 +46,19 @@ class _Found:
     start: int
 
 
-def find(text: str, *, whole: bool = False) -> tuple[Extraction, Number | None]:
-    """The extraction of a visible reply, and the chosen value. ``whole`` = the text is nothing but an answer."""
+def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extraction, Number | None]:
+    """The extraction of a visible reply, and the chosen value. ``whole`` = the text is nothing but an answer.
+
+    ``question`` is the problem, used only to tell several labelled values of one passage apart.
+    """
     plain = normalise(text)
     if whole:
-        return _finish(_whole(plain), plain)
+        return _finish(_whole(plain))
     plain = _first_solution(plain)
-    strict = _strict(plain)
-    if strict is not None:
-        return _finish(strict, plain)
-    return _finish(_loose(plain), plain)
+    return _finish(_strict(plain, question) or _loose(plain, question))
 
 
-def _finish(found: _Found | None, text: str) -> tuple[Extraction, Number | None]:
+def _finish(found: _Found | None) -> tuple[Extraction, Number | None]:
     if found is None or found.choice.empty:
         return Extraction(answer=None, rung=Rung.FAILED), None
     number = found.choice.number
@@ -75,7 +72,7 @@ def _first_solution(text: str) -> str:
     """The text up to a second, invented question that follows an answer already given."""
     for match in _INVENTED.finditer(text):
         head = text[: match.start()]
-        if _HASHES.search(head) or _BOX.search(head) or _MARKER.search(head):
+        if "####" in head or "\\boxed" in head or _MARKER.search(head):
             return head
     return text
 
@@ -85,49 +82,71 @@ def _whole(text: str) -> _Found | None:
     choice = choose(text, 0, len(text), words=True)
     if choice.number is not None:
         return _Found(Rung.WHOLE, choice, 0)
-    return _strict(text) or (None if choice.empty else _Found(Rung.WHOLE, choice, 0))
+    return _strict(text, "") or (None if choice.empty else _Found(Rung.WHOLE, choice, 0))
 
 
-def _strict(text: str) -> _Found | None:
+def _strict(text: str, question: str) -> _Found | None:
     """The strict rung that applies; of a box and a later, different marker the later one (self-correction)."""
-    box = _boxed(text)
+    box = _boxed(text, question)
     start = 0 if box is None else box.start
     hashes = _hashed(text, start) if "####" in text else None
-    marker = _marked(text, start)
-    if box is None:
-        return hashes or marker
+    if box is None and hashes is not None:
+        start = hashes.start
+    marker = _marked(text, start, question)
+    first = box or hashes
+    if first is None:
+        return marker
     for later in (hashes, marker):
-        if later is not None and later.start > box.start and later.choice.number is not None:
-            return later if _differs(later, box) else box
-    return box
+        if later is not None and later.start > first.start and later.choice.number is not None:
+            return later if _differs(later, first) else first
+    return first
 
 
 def _differs(one: _Found, other: _Found) -> bool:
-    return one.choice.number is None or other.choice.number is None or one.choice.number.value != other.choice.number.value
+    return (
+        one.choice.number is None or other.choice.number is None or one.choice.number.value != other.choice.number.value
+    )
 
 
-def _boxed(text: str) -> _Found | None:
-    """The last box that holds a value; two boxes joined by "or" are alternatives."""
+def _boxed(text: str, question: str) -> _Found | None:
+    """The last box that holds a value; of a list of labelled boxes the one asked for; boxes joined by "or" are rivals."""
     if "\\" not in text:
         return None
-    boxes = [match for match in _BOX.finditer(text)][-2:]
+    boxes = list(_BOX.finditer(text))[-8:]
     if not boxes:
         return None
     spans = [_box_span(text, match) for match in boxes]
-    choice = choose(text, *spans[-1], words=True)
+    choices = [choose(text, *span, question, words=True) for span in spans]
+    choice = choices[-1]
     if choice.empty:
         return None
-    if len(spans) == 2 and re.fullmatch(r"[}$\\()\s,]*\bor\b[\s$\\(]*", text[spans[0][1] : boxes[1].start()]):
-        first = choose(text, *spans[0], words=True)
-        if first.number and choice.number and first.number.value != choice.number.value:
-            choice = Choice(rivals=(first.number, choice.number))
+    if len(boxes) > 1 and choice.number is not None:
+        previous = choices[-2].number
+        between = text[spans[-2][1] : boxes[-1].start()]
+        if previous and previous.value != choice.number.value and _OR_BOXES.fullmatch(between):
+            choice = Choice(rivals=(previous, choice.number))
+        else:
+            choice = Choice(_listed_box(text, boxes, choices, question) or choice.number)
     return _Found(Rung.BOXED, choice, boxes[-1].start())
+
+
+def _listed_box(text: str, boxes: list[re.Match[str]], choices: list[Choice], question: str) -> Number | None:
+    """Of boxes on neighbouring lines, the one whose line fits the question best."""
+    labelled: list[tuple[Number, str]] = []
+    below = boxes[-1].start()
+    for box, choice in zip(reversed(boxes), reversed(choices), strict=True):
+        if choice.number is None or below - box.start() > 160:
+            break
+        line = text.rfind("\n", 0, box.start()) + 1
+        labelled.append((choice.number, text[max(line, box.start() - 200) : box.start()]))
+        below = box.start()
+    return best_labelled(labelled[::-1], question) if len(labelled) > 1 else None
 
 
 def _box_span(text: str, match: re.Match[str]) -> tuple[int, int]:
     limit = min(len(text), match.end() + 400)
     if not match.group().endswith("{"):
-        stop = re.compile(r"[\s\\]").search(text, match.end(), limit)
+        stop = _BOX_STOP.search(text, match.end(), limit)
         return match.end(), stop.start() if stop else limit
     depth = 1
     for place in range(match.end(), limit):
@@ -142,95 +161,111 @@ def _hashed(text: str, start: int) -> _Found | None:
     last: _Found | None = None
     for match in _HASHES.finditer(text, start):
         choice = choose(text, *match.span(1), words=True)
-        if choice.number is not None and not choice.number.weak and len(re.findall(r"[A-Za-z]{2,}", match[1])) <= 5:
+        if choice.number is not None and not choice.number.weak and len(_LONG_WORD.findall(match[1])) <= 5:
             last = _Found(Rung.MARKER, choice, match.start())
     return last
 
 
-def _marked(text: str, start: int) -> _Found | None:
+def _marked(text: str, start: int, question: str) -> _Found | None:
     """The value after the last answer marker that has one."""
-    markers = list(_MARKER.finditer(text, start))[-12:]
-    for match in reversed(markers):
-        found = _after_marker(text, match)
+    for match in reversed(list(_MARKER.finditer(text, start))[-12:]):
+        found = _after_marker(text, match, question)
         if found is not None:
             return found
     return None
 
 
-def _after_marker(text: str, match: re.Match[str]) -> _Found | None:
+def _after_marker(text: str, match: re.Match[str], question: str) -> _Found | None:
     """The value of the first passage after a marker; an outright "cannot be determined" there is an empty find."""
-    strong = match["strong"] is not None
-    first: Choice | None = None
-    for start, end in _passages(text, match.end(), min(len(text), match.end() + _REGION)):
-        if declines(text[start:end]):
-            return _Found(Rung.MARKER, Choice(), match.start()) if first is None else None
-        choice = choose(text, start, end, words=True)
-        if choice.empty or _set_aside(text[start:end]):
-            continue
-        if first is None:
-            first = choice
-            if strong and not _BULLET.match(text, start):
+    passages = [
+        (start, end)
+        for start, end in passages_of(text, match.end(), min(len(text), match.end() + _REGION))
+        if not set_aside(text[start:end])
+    ]
+    choices: list[tuple[tuple[int, int], Choice]] = []
+    for span in passages:
+        if declines(text[slice(*span)]):
+            if choices:
                 break
-        elif not _agree(first, choice):
-            return None
-    if first is None:
-        return None
-    if first.number is None and not offers_alternatives(text, first):
-        return None
-    return _Found(Rung.MARKER, first, match.start())
-
-
-def _agree(one: Choice, other: Choice) -> bool:
-    return one.number is not None and other.number is not None and one.number.value == other.number.value
-
-
-def _passages(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Sentences after a marker; one that ends with a colon is joined with what it announces."""
-    piece = text[start:end]
-    opened: int | None = None
-    for a, b in sentence_spans(piece):
-        begin = a if opened is None else opened
-        if piece[a:b].rstrip(" \n*_").endswith(":") or (opened is not None and not piece[a:b].strip()):
-            opened = begin
+            return _Found(Rung.MARKER, Choice(), match.start())
+        choice = choose(text, *span, question, words=True)
+        if choice.empty:
             continue
-        opened = None
-        yield start + begin, start + b
-    if opened is not None:
-        yield start + opened, end
+        choices.append((span, choice))
+        if match["strong"] is not None and not is_bullet(text, span):
+            break
+    return _agreed(text, choices, match.start(), question)
 
 
-def _set_aside(sentence: str) -> bool:
-    """True for checks, asides, conditions, examples and questions."""
-    return sentence.rstrip(" *_\n").endswith("?") or bool(_ASIDE.match(sentence)) or bool(_EXAMPLE.search(sentence))
+def _agreed(text: str, choices: list[tuple[tuple[int, int], Choice]], start: int, question: str) -> _Found | None:
+    """One find when all passages agree, or one of them fits the question best; rivals only when offered side by side."""
+    if not choices:
+        return None
+    first = choices[0][1]
+    if first.number is None:
+        return _Found(Rung.MARKER, first, start) if offers_alternatives(text, first) else None
+    values = [
+        (choice.number, text[first_point(text, span) : span[1]])
+        for span, choice in choices
+        if choice.number is not None
+    ]
+    if len({number.value for number, _ in values}) == 1:
+        return _Found(Rung.MARKER, first, start)
+    best = best_labelled(values, question) if all(is_bullet(text, span) for span, _ in choices) else None
+    return None if best is None else _Found(Rung.MARKER, Choice(best), start)
 
 
-def _loose(text: str) -> _Found | None:
-    """The conclusion, else the last number of the last sentence that is neither check, aside, example nor question."""
-    begin = max(0, len(text) - _TAIL)
-    passages = list(_passages(text, begin, len(text)))
+def _loose(text: str, question: str) -> _Found | None:
+    """The conclusion, else the last number of the last sentence that is no check, aside, example or question."""
+    spans = list(passages_of(text, max(0, len(text) - _TAIL), len(text)))
+    stated = [span for span in without_checks(text, spans) if not set_aside(text[slice(*span)])]
     spoken: _Found | None = None
-    for start, end in reversed(passages):
-        sentence = text[start:end]
-        if _set_aside(sentence):
-            continue
-        if declines(sentence):
-            return None
-        choice = choose(text, start, end, words=False)
+    weak: _Found | None = None
+    for place in range(len(stated) - 1, -1, -1):
+        start, end = stated[place]
+        if declines(text[start:end]):
+            break
+        choice = choose(text, start, end, question, words=False)
         if choice.empty:
             spoken = spoken or _in_words(text, start, end)
             continue
-        return _concluded(text, choice, start)
-    return spoken
+        found = _concluded(text, stated[: place + 1], choice, question)
+        if found.choice.number is None or found.choice.number.weak < 2 or concludes(text[start:end]):
+            return found
+        weak = weak or found
+    return weak or spoken
 
 
-def _in_words(text: str, start: int, end: int) -> _Found | None:
-    choice = choose(text, start, end, words=True)
-    return _Found(Rung.CONCLUSION, choice, start) if choice.number is not None else None
-
-
-def _concluded(text: str, choice: Choice, start: int) -> _Found:
+def _concluded(text: str, spans: list[tuple[int, int]], choice: Choice, question: str) -> _Found:
+    """The find of the last of these passages, whose choice is given; for the end of a list, of the whole list."""
+    start = spans[-1][0]
+    if is_bullet(text, spans[-1]):
+        listed = _listed(text, spans, question)
+        if listed is not None:
+            return _Found(Rung.CONCLUSION, Choice(listed), start)
     if choice.number is not None or offers_alternatives(text, choice):
         return _Found(Rung.CONCLUSION, choice, start)
     return _Found(Rung.LAST_NUMBER, Choice(choice.rivals[-1]), start)
 
 
+def _listed(text: str, spans: list[tuple[int, int]], question: str) -> Number | None:
+    """Of the list that ends with the last of these passages, the value of the point that fits the question best."""
+    labelled: list[tuple[Number, str]] = []
+    for start, end in reversed(spans):
+        if not is_bullet(text, (start, end)):
+            break
+        first = first_point(text, (start, end))
+        choice = choose(text, first, end, question, words=False)
+        if choice.number is not None:
+            labelled.append((choice.number, text[first:end]))
+        if first > start:
+            heading = choose(text, start, first, question, words=False)
+            if heading.number is not None:
+                labelled.append((heading.number, text[start:first]))
+            break
+    return best_labelled(labelled[::-1], question) if len(labelled) > 1 else None
+
+
+def _in_words(text: str, start: int, end: int) -> _Found | None:
+    choice = choose(text, start, end, words=True)
+    return _Found(Rung.CONCLUSION, choice, start) if choice.number is not None else None

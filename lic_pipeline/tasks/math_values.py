@@ -71,7 +71,9 @@ _NUMBER = re.compile(
 )
 _LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
 _COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
-_UNITS_OF_TIME = r"(?:years?|yrs?|months?|weeks?|days?|hours?|hrs?|minutes?|mins?|seconds?|decades?|quarters?|semesters?|seasons?)\b"
+_UNITS_OF_TIME = (
+    r"(?:years?|yrs?|months?|weeks?|days?|hours?|hrs?|minutes?|mins?|seconds?|decades?|quarters?|semesters?|seasons?)\b"
+)
 _DURATION_AFTER = re.compile(rf"[\s-]*(?:\w+\s)?{_UNITS_OF_TIME}", re.IGNORECASE)
 _DURATION_BEFORE = re.compile(
     r"\b(?:over|across|during|throughout|for|in|within|after|every|of|the|next|last|past|first|these|those|all)"
@@ -86,10 +88,13 @@ _LABEL_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _WEAK_BEFORE = re.compile(
-    r"(?:\b(?:out of|instead of|rather than|than|from|compared to|given|at|with|as opposed to|not|since|until|before)"
+    r"(?:\b(?:out of|instead of|rather than|than|from|compared to|given|with|as opposed to|not|since|until|before)"
     r"(?:\s(?:the|a|all|an|about))?|\d%?\s(?:\w+\s)?of(?:\s(?:the|all|those|these|her|his|their|its|total|a))*)\s$",
     re.IGNORECASE,
 )
+_SPREAD_BEFORE = re.compile(r"\b(?:over|across|during|throughout|for all)\s(?:the\s|all\s)?$", re.IGNORECASE)
+_RATE_AFTER = re.compile(r"\s?(?:[A-Za-z]+\s){0,2}?(?:per|each|every)\s[a-z]|\s?[A-Za-z]+\s?/\s?[a-z]|\s?/\s?[a-z]{2,}")
+_PART_AFTER = re.compile(r"\s(?:of|the)\s")
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t>#*]*\(?$")
 _CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
 _MAX_DIGITS = 300
@@ -98,14 +103,17 @@ _MAX_EXPONENT = 300
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One value of a text. ``weak`` values answer a question only when nothing better stands beside them."""
+    """One value of a text. Weak values answer a question only when nothing better stands beside them.
+
+    ``weak``: 0 = strong, 1 = a duration or comparison, 2 = a rate, a label, an ordinal, the spread of a total.
+    """
 
     value: Fraction
     start: int
     end: int
     text: str
     percent: bool = False
-    weak: bool = False
+    weak: int = 0
     word: bool = False
 
 
@@ -133,7 +141,7 @@ def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Numbe
         before = text[max(start, match.start() - 40) : match.start()]
         if _is_no_value(match, before, text):
             continue
-        weak = _is_weak(match, before, text, stop)
+        weak = _weakness(match, before, text, stop)
         source = match.group().strip()
         yield Number(value, match.start(), match.end(), source, percent=bool(match["percent"]), weak=weak)
 
@@ -149,12 +157,14 @@ def _is_no_value(match: re.Match[str], before: str, text: str) -> bool:
     return bool(match.end() - match.start() == 4 and following[:1] in {")", "]"} and _CITED_YEAR.search(before))
 
 
-def _is_weak(match: re.Match[str], before: str, text: str, stop: int) -> bool:
-    if match["ordinal"] or _LABEL_BEFORE.search(before) or _WEAK_BEFORE.search(before):
-        return True
-    if _DURATION_BEFORE.search(before) and _DURATION_AFTER.match(text, match.end(), stop):
-        return True
-    return bool(re.search(r"\b(?:over|across|during|throughout)\s(?:the\s|all\s)?$", before, re.IGNORECASE))
+def _weakness(match: re.Match[str], before: str, text: str, stop: int) -> int:
+    if match["ordinal"] or _LABEL_BEFORE.search(before) or _SPREAD_BEFORE.search(before):
+        return 2
+    if _RATE_AFTER.match(text, match.end(), stop) or (match["over"] and _PART_AFTER.match(text, match.end(), stop)):
+        return 2
+    if _WEAK_BEFORE.search(before):
+        return 1
+    return int(bool(_DURATION_BEFORE.search(before) and _DURATION_AFTER.match(text, match.end(), stop)))
 
 
 def _value(match: re.Match[str]) -> Fraction | None:

@@ -29,7 +29,9 @@ _BEFORE = re.compile(
     r"|step|part|case|option|grade)\s(?:the\s|all\s|these\s)?$",
     re.IGNORECASE,
 )
-_AFTER = re.compile(r"[\s-]*(?:\w+\s)?(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|steps?|parts?|cases?)\b", re.IGNORECASE)
+_AFTER = re.compile(
+    r"[\s-]*(?:\w+\s)?(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|steps?|parts?|cases?)\b", re.IGNORECASE
+)
 _LONE = frozenset({"one", "zero", "two"})
 
 

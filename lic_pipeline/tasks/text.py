@@ -18,7 +18,7 @@ _TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|an
 _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9])|\n\s*\n|\n(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)"
+    r"(?<=[.!?])[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])|\n\s*\n|\n(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)"
 )
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|afraid|unable|not able)|i (?:can(?:'t|not)|won't|will not|must decline|have to decline)"

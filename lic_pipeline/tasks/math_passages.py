@@ -1,0 +1,97 @@
+"""The passages of a reply to a word problem, and which of them state no answer: checks, asides, examples, questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lic_pipeline.tasks.text import sentence_spans
+
+Span = tuple[int, int]
+
+_BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)])\s|([^\n]{0,200}:[\s*_]*\n+)[ \t]*(?:[-*+•]|\d{1,2}[.)])\s")
+_ASIDE = re.compile(
+    r"^[\s>*_#()•+-]*(?:if|suppose|unless|for (?:example|instance)|e\.g\.|example|let me know|notes?\b(?! that the (?:answer|total))"
+    r"|sanity|proof|please|feel free|would you|do you|could you|can you|remember|assumptions?:|would|am i|is th(?:is|at|ere))\b",
+    re.IGNORECASE,
+)
+_EXAMPLE = re.compile(
+    r"\b(?:for example|for instance|e\.g\.|as an example|hypothetical|let me know if|feel free|let's say)",
+    re.IGNORECASE,
+)
+_CHECK = re.compile(
+    r"^[\s>*_#()•+`-]*(?:(?:(?:now|finally|first|quickly),?\s)?(?:let's|let us|let me|we can|we could|i can|i'll|you can|to"
+    r"|if (?:you|we)(?: \w+)? (?:to|want|wanted)|step \d+\W+|final|optional|quick|as a|a|here's a|just to)?\s?(?:also |now |quickly |to |a )*"
+    r"(?:verif(?:y|ication|ying)|(?:double[- ]?|cross[- ]?|sanity[- ]?)?check(?:ing)?|confirm(?:ing|ation)?)\b)",
+    re.IGNORECASE,
+)
+_CONFIRMED = re.compile(r"[✓✔✅]|\b(?:matches the|which matches|confirming|confirms|checks out)\b", re.IGNORECASE)
+_CONCLUDES = re.compile(
+    r"^\W*(?:therefore|thus|hence|so|final(?! check)|in conclusion|conclusion|answer|the answer|in summary|to conclude|overall|result)\b",
+    re.IGNORECASE,
+)
+_IN_PARENTHESES = re.compile(r"^[\s*_]*\(.*\)[\s*_.]*$", re.DOTALL)
+
+
+def passages_of(text: str, start: int, end: int) -> Iterator[Span]:
+    """Sentences between two places; one that ends with a colon is joined with what it announces."""
+    opened: int | None = None
+    for a, b in sentence_spans(text[start:end]):
+        begin = a if opened is None else opened
+        tail = text[start + max(a, b - 40) : start + b].rstrip(" \n*_`")
+        if not tail or tail.endswith(":") or (opened is not None and _is_rule(text[start + a : start + b])):
+            opened = begin
+            continue
+        opened = None
+        yield start + begin, start + b
+    if opened is not None:
+        yield start + opened, end
+
+
+def _is_rule(piece: str) -> bool:
+    return not piece.strip(" -*_=#\n\t>")
+
+
+def is_bullet(text: str, span: Span) -> bool:
+    """True when a passage is a point of a list, or announces one."""
+    return _BULLET.match(text, *span) is not None
+
+
+def first_point(text: str, span: Span) -> int:
+    """Where the first point of a list starts in a passage that announces one; else the start of the passage."""
+    match = _BULLET.match(text, *span)
+    return match.end(1) if match is not None and match[1] is not None else span[0]
+
+
+def concludes(sentence: str) -> bool:
+    """True for a sentence that says it draws the conclusion ("Therefore, ...")."""
+    return _CONCLUDES.match(sentence) is not None
+
+
+def set_aside(sentence: str) -> bool:
+    """True for asides, conditions, examples and questions."""
+    return (
+        sentence.rstrip(" *_\n").endswith("?")
+        or _ASIDE.match(sentence) is not None
+        or _EXAMPLE.search(sentence) is not None
+        or (len(sentence) < 400 and _IN_PARENTHESES.match(sentence) is not None)
+    )
+
+
+def without_checks(text: str, spans: list[Span]) -> list[Span]:
+    """The passages without checks of a result already stated; all of them when nothing else holds a digit."""
+    kept: list[Span] = []
+    checking = False
+    for start, end in spans:
+        piece = text[start:end]
+        if _CHECK.match(piece):
+            checking = any(_has_digit(text[a:b]) for a, b in kept)
+        elif checking and _CONCLUDES.match(piece):
+            checking = False
+        if not checking and (_CONCLUDES.match(piece) or not _CONFIRMED.search(piece)):
+            kept.append((start, end))
+    return kept if any(_has_digit(text[a:b]) for a, b in kept) else spans
+
+
+def _has_digit(piece: str) -> bool:
+    return any(mark.isdigit() for mark in piece)
