@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lic_pipeline.benchmarks.fields import any_text, kind_of, need_id, need_text
+from lic_pipeline.benchmarks.jsontext import parse_json
 from lic_pipeline.benchmarks.private_tests import decode_private_tests
-from lic_pipeline.benchmarks.rawfiles import Collector, Reading, parse_json
+from lic_pipeline.benchmarks.rawfiles import Collector, Reading
 from lic_pipeline.errors import RecordError
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Instruction, Json

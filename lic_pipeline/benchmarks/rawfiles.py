@@ -7,23 +7,18 @@ before and after a bad row survive. What the fields of a row mean is the busines
 from __future__ import annotations
 
 import gzip
-import json
-import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
 
+from lic_pipeline.benchmarks.jsontext import array_elements, parse_json
 from lic_pipeline.errors import RecordError, StorageError
 from lic_pipeline.lake.files import file_sha256
 from lic_pipeline.records import Instruction, Json, RecordProblem
 
 LONGEST_LINE = 256 * 2**20  # bytes; the longest rows of LiveCodeBench hold some 100 MB of tests
 LARGEST_UNPACKED = 8 * 2**30  # bytes out of one gzip file
-_SUSPECT = re.compile(r"\\u(0000|[dD][89a-fA-F])")
-_HALF = re.compile("[\ud800-\udfff]")
-_SPACE = re.compile(r"\s*")
 
 
 @dataclass(frozen=True)
@@ -144,57 +139,32 @@ def line_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
 
 def array_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
     """Object elements of a JSON array, or the file's one object. After broken JSON the rest of the file is lost."""
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
-        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
-        line = bytes(error.object)[: error.start].count(b"\n") + 1
-        collector.problem(name, f"is not UTF-8 (byte {error.start})", line=line)
+        collector.problem(name, f"is not UTF-8 (byte {error.start})", line=data.count(b"\n", 0, error.start) + 1)
         return
-    start = _skip(text, 0)
-    single = text[start : start + 1] != "["
-    place = start if single else _skip(text, start + 1)
-    index, line, counted = 0, 1, 0
-    while place < len(text) and (single or text[place] != "]"):
-        line, counted = line + text.count("\n", counted, place), place
+    if not text.strip():
+        return
+    if not text.lstrip().startswith("["):
+        yield from _one_object(collector, name, text)
+        return
+    for element in array_elements(text):
+        row = Row(name, element.line, element.index, {}, element=True)
         try:
-            value, end = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError) as error:
-            at = error.lineno if isinstance(error, json.JSONDecodeError) else line
-            said = f"broken JSON, the rest is lost: {_short(error)}"
-            collector.problem(name, said, line=at, field=f"[{index}]")
-            return
-        row = Row(name, line, index, {}, element=not single)
-        try:
-            _refuse_bad_text(text[place:end], value)
-            yield Row(name, line, index, _as_object(value), element=not single)
+            if element.fault:
+                raise RecordError(element.fault)
+            yield replace(row, value=_as_object(element.value))
         except RecordError as error:
             collector.reject(row, error.reason)
-        place, index = _skip(text, end), index + 1
-        if single or text[place : place + 1] == "]":
-            break
-        if text[place : place + 1] != ",":
-            line += text.count("\n", counted, place)
-            said = "',' or ']' is missing after it, the rest is lost"
-            collector.problem(name, said, line=line, field=f"[{index - 1}]")
-            return
-        place = _skip(text, place + 1)
-    if not single and text[place : place + 1] != "]":
-        collector.problem(name, "ends inside the array; elements after the last one are lost")
-    elif text[place + (not single) :].strip():
-        collector.problem(name, "holds more after its JSON value; that part is not read")
 
 
-def parse_json(data: bytes | str) -> Json:
-    """One JSON value. Raises RecordError for broken JSON, NaN, invalid UTF-8, NUL characters and lone surrogates."""
+def _one_object(collector: Collector, name: str, text: str) -> Iterator[Row]:
     try:
-        text = data.decode() if isinstance(data, bytes) else data
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise RecordError(f"is not UTF-8 (byte {error.start} of the line)") from error
-    except (ValueError, RecursionError) as error:
-        raise RecordError(f"broken JSON: {_short(error)}") from error
-    _refuse_bad_text(text, value)
-    return value
+        yield Row(name, text[: len(text) - len(text.lstrip())].count("\n") + 1, 0, _as_object(parse_json(text)))
+    except RecordError as error:
+        collector.problem(name, error.reason, line=1)
 
 
 def guess_id(value: dict[str, Json]) -> str:
@@ -227,35 +197,3 @@ def _as_object(value: Json) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise RecordError(f"must be a JSON object, is {type(value).__name__}")
     return value
-
-
-def _refuse_bad_text(text: str, value: Json) -> None:
-    if not _SUSPECT.search(text):
-        return
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            waiting += [*item, *item.values()]
-        elif isinstance(item, list):
-            waiting += item
-        elif isinstance(item, str) and "\0" in item:
-            raise RecordError("holds a NUL character")
-        elif isinstance(item, str) and _HALF.search(item):
-            raise RecordError("holds half of a surrogate pair, which is no character")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
-
-
-def _skip(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
-
-
-def _short(error: BaseException) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -88,7 +88,7 @@ def _plain_lines(stored: Sequence[StoredRecord], task: str | None) -> tuple[str,
     for name in [task] if task else TASKS:
         instructions, _ = all_instructions(name)
         sharded = sharded_for(instructions).sharded
-        own = {record.record.get("id") for record in stored if record.form == "plain"}
+        own = {str(record.record.get("id")) for record in stored if record.form == "plain"}
         lines += [
             json.dumps(to_plain(item, sharded.get(item.instruction_id)), ensure_ascii=False)
             for item in instructions
