@@ -35,7 +35,9 @@ class _Table:
         return _Table(self.rows, self.columns, list(self.row_colours), list(self.column_colours))
 
 
-def same_table(gold: Rows, other: Rows, groups: Sequence[int] | None = None, *, tolerance: float = 1e-9) -> bool:
+def same_table(
+    gold: Rows, other: Rows, groups: Sequence[int] | None = None, *, tolerance: float = RELATIVE_TOLERANCE
+) -> bool:
     """True when both tables hold the same rows under one assignment of columns.
 
     ``groups`` gives each row position its tie group: rows must agree group by group (order matters); None = no order.

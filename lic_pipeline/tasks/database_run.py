@@ -23,7 +23,7 @@ from lic_pipeline.sandbox.sql import (
     run_query,
     script_source,
 )
-from lic_pipeline.tasks.database_compare import UndecidedError, same_table
+from lic_pipeline.tasks.database_compare import RELATIVE_TOLERANCE, UndecidedError, same_table
 from lic_pipeline.tasks.database_shape import Shape, alias_of, bare_term, limit_window, shape
 
 GOLD_LIMITS = Limits(seconds=30.0)
@@ -175,9 +175,9 @@ def judge(sql: str, gold_sql: str, sources: tuple[Source, ...]) -> Verdict:
     return Verdict(score=100, verdict="correct", answer=sql, detail={"databases": len(sources)})
 
 
-def compare_on(source: Source, sql: str, gold: Gold, *, limits: Limits = LIMITS, tolerance: float = 1e-9) -> Verdict:
+def compare_on(source: Source, sql: str, gold: Gold, *, tolerance: float = RELATIVE_TOLERANCE) -> Verdict:
     """Verdict of one query on one database. At most one row more than the gold has is ever fetched."""
-    result = run_query(source, sql, replace(limits, max_rows=len(gold.result.rows)))
+    result = run_query(source, sql, replace(LIMITS, max_rows=len(gold.result.rows)))
     if result.status == "unavailable":
         return Verdict(score=None, verdict="not_judged", answer=sql, error=f"{source.label}: {result.message}")
     detail: dict[str, Json] = {"database": source.label}
