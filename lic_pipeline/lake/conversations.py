@@ -108,6 +108,10 @@ class ConversationStore:
             found.update(read_parquet(file, ["conversation_id"]).column("conversation_id").to_pylist())
         return found
 
+    def file_names(self) -> list[str]:
+        """Names of all files; a name never comes back with other content."""
+        return [f"{file.parent.name}/{file.name}" for file in self._files()]
+
     def read(self, ids: Iterable[str]) -> Iterator[Conversation]:
         """The stored conversations among ``ids``, file by file, each once; memory holds one file at a time."""
         wanted = set(ids)

@@ -22,9 +22,10 @@ from lic_pipeline.records import Conversation
 from lic_pipeline.simulation.conversation import Cast, ConversationLoop
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.outcome import OnProgress, Outcome, Progress
+from lic_pipeline.simulation.outcome import Outcome, Progress
 from lic_pipeline.simulation.parameters import assistant_parameters, require_roles
 from lic_pipeline.simulation.plan import ConversationSpec, Family, Plan
+from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.roles import scripted_roles
 from lic_pipeline.simulation.signals import interruptible
 from lic_pipeline.simulation.sink import Sink
@@ -45,7 +46,6 @@ def run(
     lake: Path,
     *,
     max_connections: int | None = None,
-    on_progress: OnProgress | None = None,
 ) -> Outcome:
     """Hold every planned conversation that is not yet held; returns when all are finished, failed or held elsewhere.
 
@@ -58,7 +58,7 @@ def run(
     if not work.todo:
         return work.outcome(Progress("", 0), Counter())
     require_roles(plan.experiment, plan.model)
-    return asyncio.run(interruptible(Engine(work, max_connections, on_progress).run()))
+    return asyncio.run(interruptible(Engine(work, max_connections).run()))
 
 
 class Work:
@@ -94,11 +94,10 @@ class Work:
 class Engine:
     """One run over the work of one plan."""
 
-    def __init__(self, work: Work, max_connections: int | None, on_progress: OnProgress | None) -> None:
+    def __init__(self, work: Work, max_connections: int | None) -> None:
         self.work = work
         self.plan = work.plan
         self.connections = max_connections or work.plan.model.limits.concurrency
-        self.on_progress = on_progress
         label = f"{work.plan.task.name} x {work.plan.model.alias}"
         self.progress = Progress(label, work.total, already=len(work.settled))
         self.missing: Counter[str] = Counter()
@@ -252,8 +251,7 @@ class Engine:
             self.progress.failed += 1
             self.missing[conversation.state] += 1
         await self.sink.add(conversation)
-        if self.on_progress is not None:
-            self.on_progress(self.progress)
+        tell(self.progress)
 
 
 def _batch_of(families: Iterator[Family], work: Work) -> list[Family]:

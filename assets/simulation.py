@@ -1,0 +1,125 @@
+"""Stage 3: conversations. One step per (task, model) on one event loop, an asset per setting to look at.
+
+A run of any of these assets carries out one experiment; the manifest it publishes says which conversations count.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
+
+from assets.checks.conversations import INVARIANTS_CHECK, invariants_check
+from assets.partitions import BY_TASK_AND_MODEL, task_and_model
+from assets.sharding import approved_instructions
+from lic_pipeline.errors import InterruptedRunError
+from lic_pipeline.lake.conversations import CONVERSATIONS, ConversationStore
+from lic_pipeline.records import Setting
+from lic_pipeline.simulation.engine import run
+from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.experiment_store import find_experiment
+from lic_pipeline.simulation.outcome import Outcome
+from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.verification.planning import plan_for, publish_manifest
+from resources.home import HomeResource
+from resources.ledger import LedgerResource
+from resources.tables import column_schema
+
+
+class ConversationsConfig(dg.Config):
+    """Which experiment to carry out; ``main`` needs no configuration."""
+
+    experiment: str = "main"
+
+
+def asset_name(setting: Setting) -> str:
+    """Asset of one setting."""
+    return f"{setting.lower().replace('-', '_')}_conversations"
+
+
+SETTING_OF = {asset_name(setting): setting for setting in Setting}
+
+
+@dg.multi_asset(
+    name="conversations",
+    specs=[
+        dg.AssetSpec(
+            name,
+            deps=[approved_instructions],
+            group_name="simulation",
+            kinds={"parquet"},
+            description=f"Conversations held in setting {setting}.",
+            partitions_def=BY_TASK_AND_MODEL,
+        )
+        for name, setting in SETTING_OF.items()
+    ],
+    check_specs=[
+        dg.AssetCheckSpec(INVARIANTS_CHECK, asset=name, blocking=True, partitions_def=BY_TASK_AND_MODEL)
+        for name in SETTING_OF
+    ],
+    can_subset=True,
+    partitions_def=BY_TASK_AND_MODEL,
+    pool="models",
+)
+def conversations(
+    context: dg.AssetExecutionContext, config: ConversationsConfig, home: HomeResource, ledger: LedgerResource
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Hold what is missing of the experiment's conversations, then publish its manifest."""
+    task, model = task_and_model(context.partition_key)
+    lake = home.home().lake
+    experiment = find_experiment(home.home(), config.experiment)
+    selected = {SETTING_OF[key.to_python_identifier()] for key in context.selected_asset_keys}
+    plan = plan_for(lake, _restricted(experiment, selected), task, model)
+    with ledger.open() as book:
+        try:
+            outcome = run(plan, book, lake, max_connections=_connections())
+        except InterruptedRunError as error:
+            # Dagster must see its own interrupt, else a cancelled run would count as failed or even succeeded.
+            raise DagsterExecutionInterruptedError(str(error)) from error
+    store = ConversationStore(lake, task, model.alias)
+    store.compact()
+    publish_manifest(lake, plan_for(lake, experiment, task, model))
+    context.log.info("%s: %d planned, %d already held, %d held now", task, outcome.total, outcome.already, outcome.held)
+    yield from _results(plan, store, outcome, selected, experiment)
+
+
+def _restricted(experiment: Experiment, selected: set[Setting]) -> Experiment:
+    """The experiment with the selected settings only; a continued setting brings what it continues."""
+    wanted = set(selected)
+    if wanted & {Setting.RECAP, Setting.RETRY}:
+        wanted.add(Setting.SHARDED)
+    settings = tuple(setting for setting in experiment.settings if setting in wanted)
+    return experiment.model_copy(update={"settings": settings})
+
+
+def _connections() -> int | None:
+    named = os.environ.get("LIC_MAX_CONNECTIONS")
+    return int(named) if named else None
+
+
+def _results(
+    plan: Plan, store: ConversationStore, outcome: Outcome, selected: set[Setting], experiment: Experiment
+) -> Iterator[dg.MaterializeResult[Any]]:
+    planned = Counter(spec.setting for spec in plan.specs)
+    checks = invariants_check(store, {spec.conversation_id: spec.setting for spec in plan.specs})
+    for setting in selected:
+        name = asset_name(setting)
+        yield dg.MaterializeResult(
+            asset_key=name,
+            metadata={
+                "experiment": experiment.name,
+                "planned": planned[setting],
+                "dagster/row_count": checks.rows[setting],
+                "dagster/column_schema": column_schema(CONVERSATIONS),
+                "signature": plan.signatures.get(setting, ""),
+                "calls_made": outcome.calls,
+                "missing": dg.MetadataValue.json(dict(outcome.missing)),
+                "skipped": outcome.skipped or "",
+                "path": dg.MetadataValue.path(str(store.folder)),
+            },
+            check_results=[checks.result(setting, name)],
+        )

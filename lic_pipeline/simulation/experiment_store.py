@@ -1,0 +1,37 @@
+"""Ad-hoc experiments of this home, kept under their own names so that every stage and the UI can find them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from lic_pipeline.config import Home
+from lic_pipeline.errors import StorageError, UnknownNameError
+from lic_pipeline.lake.files import safe_part, write_json
+from lic_pipeline.simulation.experiment import Experiment, named_experiments
+
+
+def keep_experiment(home: Home, experiment: Experiment) -> None:
+    """Store an ad-hoc experiment; a named one needs no place here."""
+    if experiment.name not in named_experiments():
+        write_json(_path(home, experiment.name), experiment.model_dump(mode="json"))
+
+
+def find_experiment(home: Home, name: str) -> Experiment:
+    """A named or kept experiment. Raises UnknownNameError listing both kinds."""
+    named = named_experiments()
+    if name in named:
+        return named[name]
+    path = _path(home, name)
+    if not path.is_file():
+        raise UnknownNameError("experiment", name, [*named, *(kept.stem for kept in path.parent.glob("*.json"))])
+    try:
+        return Experiment.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, ValidationError) as error:
+        raise StorageError(f"{path} is no experiment ({error}); remove it and run the command again") from error
+
+
+def _path(home: Home, name: str) -> Path:
+    return home.lake / "experiments" / f"{safe_part(name)}.json"

@@ -1,0 +1,58 @@
+"""From the lake to a plan: the approved items of a task, and the manifest a plan leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.lake.tables import read_partition, write_partition
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.plan import Approved, Plan, make_plan
+from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, SHARDED_INSTRUCTIONS
+from lic_pipeline.tables_runs import MANIFESTS
+from lic_pipeline.verification.approval import approved_items
+
+
+def load_approved(lake: Path, task: str) -> list[Approved]:
+    """Approved items of a task. Raises ConfigError when the task was never prepared."""
+    layers = [read_partition(lake, spec, {"task": task}) for spec in _LAYERS]
+    if any(layer is None for layer in layers):
+        raise ConfigError(f"task {task} has no approved instructions yet; materialize job `prepare` (or use `lic run`)")
+    instructions, sharded, approved = (layer or [] for layer in layers)
+    return approved_items(instructions, sharded, approved)
+
+
+_LAYERS = (INSTRUCTIONS, SHARDED_INSTRUCTIONS, APPROVED_INSTRUCTIONS)
+
+
+def plan_for(lake: Path, experiment: Experiment, task: str, model: ModelEntry) -> Plan:
+    """The plan of one partition from what the lake holds now."""
+    return make_plan(experiment, task, model, load_approved(lake, task))
+
+
+def manifest_partition(experiment: str, task: str, model: str) -> dict[str, str]:
+    """Partition of the manifest of one experiment, task and model."""
+    return {"experiment": experiment, "task": task, "model": model}
+
+
+def publish_manifest(lake: Path, plan: Plan) -> Path:
+    """Write the plan's manifest, replacing the one before; conversations of the old one stay where they are."""
+    partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
+    return write_partition(lake, MANIFESTS, partition, plan.manifest_rows())
+
+
+def read_manifest(lake: Path, experiment: str, task: str, model: str) -> list[dict[str, Any]] | None:
+    """Rows of a manifest, None when there is none."""
+    return read_partition(lake, MANIFESTS, manifest_partition(experiment, task, model))
+
+
+def manifest_is(plan: Plan, rows: list[dict[str, Any]] | None) -> bool:
+    """True when the stored manifest is exactly this plan's."""
+    return rows is not None and [_bare(row) for row in rows] == [_bare(row) for row in plan.manifest_rows()]
+
+
+def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("conversation_id", "n_shards", "approval", "signature")}

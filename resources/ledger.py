@@ -1,0 +1,25 @@
+"""The ledger as a resource: one opened per use, closed when the block ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+
+from lic_pipeline.models.ledger.ledger import Ledger
+from resources.home import HomeResource
+
+
+class LedgerResource(dg.ConfigurableResource[None]):
+    """Opens the ledger of the home folder, or the database that LIC_LEDGER_URL names."""
+
+    home: HomeResource
+
+    @contextmanager
+    def open(self) -> Iterator[Ledger]:
+        """An open ledger; everything is durable and claims are given back when the block ends."""
+        target = os.environ.get("LIC_LEDGER_URL") or self.home.home().ledger
+        with Ledger.open(target) as ledger:
+            yield ledger
