@@ -88,7 +88,12 @@ def _sqlite_engine(file: Path, begin: str) -> Engine:
     engine = create_engine(
         URL.create("sqlite", database=str(file)),
         poolclass=QueuePool,
-        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False, "isolation_level": None},
+        connect_args={
+            "timeout": BUSY_SECONDS,
+            "check_same_thread": False,
+            "isolation_level": None,
+            "cached_statements": 512,
+        },
     )
 
     @event.listens_for(engine, "connect")

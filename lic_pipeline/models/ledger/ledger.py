@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ class Ledger:
         self._batches = Batches(database, claims)
         self._writer = Writer(self._batches)
         self._verdicts: OrderedDict[str, dict[str, Json]] = OrderedDict()
+        self._lock = threading.Lock()
         self._blobs: set[str] = set()
         self._live: set[str] = set()
         atexit.register(self._close_quietly)
@@ -104,6 +106,10 @@ class Ledger:
     def states(self, ids: Iterable[str]) -> dict[str, str]:
         """State (open, done, error:<class>) of each known conversation among ``ids``."""
         return self._read(lambda connection: reads.read_states(connection, list(ids)))
+
+    def ids(self, state: str | None = None) -> list[str]:
+        """Ids of all known conversations, or of those in ``state`` (exactly, as ``error:timeout``), in order."""
+        return self._read(lambda connection: reads.read_ids(connection, state))
 
     def load(self, ids: Sequence[str]) -> dict[str, StoredConversation]:
         """Known conversations among ``ids``; of each call and decision the row of the latest epoch."""
@@ -254,7 +260,8 @@ class Ledger:
 
     def verdict(self, key: str) -> dict[str, Json] | None:
         """A cached verdict, None when unknown; the latest used ones are kept in memory."""
-        known = self._verdicts.get(key)
+        with self._lock:
+            known = self._verdicts.get(key)
         if known is None:
             known = self._peek(lambda connection: reads.read_verdict(connection, key))
         if known is not None:
@@ -268,10 +275,11 @@ class Ledger:
         self._remember(key, json.loads(text))
 
     def _remember(self, key: str, value: dict[str, Json]) -> None:
-        self._verdicts[key] = value
-        self._verdicts.move_to_end(key)
-        if len(self._verdicts) > _VERDICTS_IN_MEMORY:
-            self._verdicts.popitem(last=False)
+        with self._lock:
+            self._verdicts[key] = value
+            self._verdicts.move_to_end(key)
+            if len(self._verdicts) > _VERDICTS_IN_MEMORY:
+                self._verdicts.popitem(last=False)
 
     # -- processes ----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ from lic_pipeline.models.ledger.statements import chunks
 from lic_pipeline.records import Json
 
 _CHUNK = 1000
+_LOADED = 250
+"""Conversations per query when their replies are read: bounds what is held twice."""
 
 
 def read_states(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
@@ -32,10 +34,18 @@ def read_states(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
     return states
 
 
+def read_ids(connection: Connection, state: str | None) -> list[str]:
+    """Ids of all conversations, or of those in one state, in order."""
+    statement = select(CONVERSATIONS.c.conversation_id).order_by(CONVERSATIONS.c.conversation_id)
+    if state is not None:
+        statement = statement.where(CONVERSATIONS.c.state == state)
+    return list(connection.execute(statement).scalars())
+
+
 def read_conversations(connection: Connection, ids: Sequence[str]) -> dict[str, StoredConversation]:
     """Known conversations among ``ids`` with their calls and decisions, of each key the latest epoch."""
     found: dict[str, StoredConversation] = {}
-    for part in chunks(ids, _CHUNK):
+    for part in chunks(ids, _LOADED):
         table = CONVERSATIONS.c
         columns = (table.conversation_id, table.state, table.stop_reason, table.epoch)
         for row in connection.execute(select(*columns).where(table.conversation_id.in_(part))):
@@ -52,7 +62,9 @@ def _add_calls(connection: Connection, ids: Sequence[str], found: dict[str, Stor
     loads = json.loads
     # Ordered by the unique key: later epochs overwrite earlier ones, and dictionaries come out in the same order.
     order = (table.conversation_id, table.epoch, table.role, table.turn, table.ask)
-    for cid, role, turn, ask, digest, fields, reply, latency, epoch in connection.execute(statement.order_by(*order)).all():
+    for cid, role, turn, ask, digest, fields, reply, latency, epoch in connection.execute(
+        statement.order_by(*order)
+    ).all():
         key = CallKey(role, turn, ask)
         if cid in found:
             found[cid].calls[key] = StoredCall(key, digest, loads(fields), loads(reply), latency, epoch)

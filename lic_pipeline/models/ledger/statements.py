@@ -37,7 +37,9 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 class RowInserter:
     """Inserts tuples in the order of the table's columns; ``conflict`` adds the ON CONFLICT clause."""
 
-    _SIZES = (256, 64, 16, 4, 1)
+    _LARGE = 256
+    _EXACT = 64
+    """Up to this many rows there is a statement for every number, as many as calls are usually in flight."""
 
     def __init__(
         self, dialect: Dialect, table: Table, conflict: Callable[[Insert], Insert] | None = keep_first
@@ -48,18 +50,25 @@ class RowInserter:
         if compiled.positiontup != names:
             raise AssertionError(f"columns of {table.name} are not bound in table order")
         mark = "%s" if dialect.name == "postgresql" else "?"
-        row = f"({', '.join([mark] * len(names))})"
-        if compiled.string.count(row) != 1:
+        self._one = compiled.string
+        self._row = f"({', '.join([mark] * len(names))})"
+        if self._one.count(self._row) != 1:
             raise AssertionError(f"the compiled insert of {table.name} has an unknown form")
-        self._texts = {size: compiled.string.replace(row, ", ".join([row] * size)) for size in self._SIZES}
+        self._texts: dict[int, str] = {}
 
     def insert(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> int:
         """Insert ``rows`` in order; returns how many were inserted or changed."""
         changed = start = 0
         while start < len(rows):
             left = len(rows) - start
-            size = next(size for size in self._SIZES if size <= left)
+            size = self._LARGE if left >= self._LARGE else min(left, self._EXACT)
             flat = tuple(chain.from_iterable(rows[start : start + size]))
-            changed += connection.exec_driver_sql(self._texts[size], flat).rowcount
+            changed += connection.exec_driver_sql(self._text(size), flat).rowcount
             start += size
         return changed
+
+    def _text(self, size: int) -> str:
+        text = self._texts.get(size)
+        if text is None:
+            text = self._texts[size] = self._one.replace(self._row, ", ".join([self._row] * size))
+        return text

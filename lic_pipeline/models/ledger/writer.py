@@ -22,19 +22,6 @@ _BACKLOG = 4096
 _STOP = object()
 
 
-class Waiter(Protocol):
-    """What a future of asyncio and ``SyncWaiter`` have in common."""
-
-    def done(self) -> bool:
-        """True when answered or cancelled."""
-
-    def set_result(self, result: Any, /) -> None:
-        """Answer with a value."""
-
-    def set_exception(self, exception: Any, /) -> None:
-        """Answer with an error."""
-
-
 class SyncWaiter:
     """Lets a thread wait for its operation."""
 
@@ -65,6 +52,9 @@ class SyncWaiter:
         if self._error is not None:
             raise self._error
         return self._result
+
+
+Waiter = asyncio.Future[Any] | SyncWaiter
 
 
 class Operation:
@@ -219,10 +209,10 @@ class Writer:
                 operation.error.__cause__ = self.failure
             if operation.waiter is None:
                 self.untold = self.untold or operation.error is not None
-            elif isinstance(operation.waiter, asyncio.Future):
-                by_loop.setdefault(operation.waiter.get_loop(), []).append(operation)
-            else:
+            elif isinstance(operation.waiter, SyncWaiter):
                 _resolve([operation])
+            else:
+                by_loop.setdefault(operation.waiter.get_loop(), []).append(operation)
         with self._lock:
             self._unanswered -= len(batch)
         for loop, operations in by_loop.items():

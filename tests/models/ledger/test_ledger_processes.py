@@ -78,7 +78,7 @@ def _kill_at_random_moments(target: str, start: Start, rounds: int) -> None:
 
 
 def test_sigkill_loses_nothing_that_was_reported(tmp_path: Path, start: Start) -> None:
-    _kill_at_random_moments(str(tmp_path), start, 3)
+    _kill_at_random_moments(str(tmp_path), start, 2)
 
 
 @pytest.mark.slow
@@ -100,13 +100,6 @@ def _claim_by_two(target: str, start: Start, count: int) -> None:
 
 def test_each_id_is_won_by_exactly_one_of_two_processes(tmp_path: Path, start: Start) -> None:
     _claim_by_two(str(tmp_path), start, 800)
-
-
-def test_two_processes_may_create_the_ledger_at_once(tmp_path: Path, start: Start) -> None:
-    workers = [start("spend", str(tmp_path), f"n{number}", "50") for number in range(3)]
-    assert [worker.wait(30) for worker in workers] == [0, 0, 0]
-    with Ledger.open(tmp_path) as ledger:
-        assert ledger.budget("run") == (75.0, 1500)
 
 
 async def _claim(ledger: Ledger, *ids: str) -> set[str]:
@@ -172,10 +165,10 @@ def test_a_process_that_stood_still_loses_its_claim_and_writes_nothing(tmp_path:
         assert asyncio.run(_claim(ledger, "c", "d")) == {"c"}
 
 
-def test_budgets_add_up_over_processes(tmp_path: Path, start: Start) -> None:
+def test_budgets_add_up_over_processes_that_create_the_ledger_at_once(tmp_path: Path, start: Start) -> None:
+    workers = [start("spend", str(tmp_path), f"n{number}", "200") for number in range(2)]
+    assert [worker.wait(30) for worker in workers] == [0, 0]
     with Ledger.open(tmp_path) as ledger:
-        workers = [start("spend", str(tmp_path), f"n{number}", "200") for number in range(2)]
-        assert [worker.wait(30) for worker in workers] == [0, 0]
         assert ledger.budget("run") == (200.0, 4000)
         assert ledger.budget("other") == (0.0, 0)
         ledger.add_spend("run", 1.0, 5)
@@ -207,7 +200,6 @@ class TestPostgres:
 
     def test_rows_drift_epochs_and_totals(self, postgres_url: str, reply: dict[str, Any]) -> None:
         from test_ledger_rows import (
-            test_a_new_epoch_takes_the_drifted_call_and_keeps_the_old_rows,
             test_blobs_are_stored_once_and_any_text_survives,
             test_odd_text_in_replies_and_details_is_stored,
             test_reopen_takes_errors_only_unless_told,
@@ -225,10 +217,9 @@ class TestPostgres:
             assert again.load(["c"])["c"].calls[CallKey("assistant", 1)].reply == reply
             again.bump_epoch(["c"])
             test_odd_text_in_replies_and_details_is_stored(again, reply)
-        assert test_a_new_epoch_takes_the_drifted_call_and_keeps_the_old_rows is not None
 
     def test_kills_claims_and_budgets(self, postgres_url: str, start: Start) -> None:
-        _kill_at_random_moments(postgres_url, start, 2)
+        _kill_at_random_moments(postgres_url, start, 1)
         _claim_by_two(postgres_url, start, 300)
 
     def test_a_dead_owner_frees_its_claims(self, postgres_url: str, start: Start) -> None:

@@ -129,6 +129,8 @@ def test_states_of_many_ids(ledger: Ledger) -> None:
     states = ledger.states([*ids, "unknown"])
     assert len(states) == 3000
     assert [states[cid] for cid in ids[:3]] == ["done", "error:timeout", "open"]
+    assert ledger.ids("error:timeout") == [ids[1]]
+    assert ledger.ids() == ids
     assert ledger.states([]) == {}
     assert ledger.load([]) == {}
 
