@@ -28,7 +28,7 @@ class Line:
 def parse_object(raw: bytes) -> Mapping[str, Json]:
     """The JSON object of one line. Raises RecordError for bad UTF-8, bad JSON, NaN, or anything but an object."""
     try:
-        value = json.loads(raw.removeprefix(_BOM).decode("utf-8"), parse_constant=_refuse_constant)
+        value = _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8"))
     except UnicodeDecodeError as error:
         raise RecordError(f"is not valid UTF-8 (byte {error.start + 1})") from error
     except json.JSONDecodeError as error:
@@ -44,6 +44,9 @@ def parse_object(raw: bytes) -> Mapping[str, Json]:
 
 def _refuse_constant(name: str) -> Json:
     raise RecordError(f"holds {name}, which is not valid JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def item_id(fields: Mapping[str, Json], number: int) -> str | int | float:

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from lic_pipeline.scoring.scorer import LineScorer, OutputLine, bad_line
 
 _AHEAD = 8
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def score_lines(raw_lines: Iterable[bytes], scorer: LineScorer, jobs: int = 1) -> Iterator[OutputLine]:
@@ -41,7 +42,7 @@ def _in_threads(numbered: Iterator[tuple[int, bytes]], scorer: LineScorer, jobs:
 def encode(line: OutputLine) -> bytes:
     """One output line as UTF-8 JSON with a line end; a detail that JSON cannot hold makes it an error line."""
     try:
-        text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+        text = _ENCODER.encode(line)
     except (TypeError, ValueError, RecursionError) as error:
         number = line.get("line") or 0
         text = json.dumps({**bad_line(None, number, ""), "error": f"the result is no valid JSON: {error}"})

@@ -48,13 +48,13 @@ class BleuResult:
 def usable_references(value: Json) -> list[str]:
     """The non-empty references of a list (or the one string). Raises RecordError when none is left."""
     if value is None:
-        raise RecordError("missing", field="references")
+        raise RecordError("is missing", field="references")
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(item is None or isinstance(item, str) for item in listed):
         raise RecordError("must be a list of strings", field="references")
     kept = [item.strip() for item in listed if item and item.strip()]
     if not kept:
-        raise RecordError("no reference is left after dropping empty ones", field="references")
+        raise RecordError("holds no text once empty ones are dropped", field="references")
     return kept
 
 

@@ -32,6 +32,7 @@ class Summary:
     name = "summary"
     kind: Literal["binary", "refinement"] = "refinement"
     costly = False
+    scores_every_turn = False
     scorer_version = 1
     answer_description = (
         "A list of bullet points about the question, each ending with [numbers] of the documents cited."
@@ -45,19 +46,19 @@ class Summary:
         """Raise RecordError naming the field: topic, query, documents and insights that cite documents given."""
         for name in ("topic", "query"):
             if not isinstance(instruction.context.get(name), str) or not instruction.context[name].strip():
-                raise RecordError("missing or empty", field=name)
+                raise RecordError("is missing or empty", field=name)
         given = _documents(instruction)
         if not given:
-            raise RecordError("missing, empty or without document_index", field="documents")
+            raise RecordError("is missing, empty or without document_index", field="documents")
         insights = read_insights(instruction.reference.get("insights"))
         for insight in insights:
             if not set(insight.citations) <= given:
                 outside = sorted(set(insight.citations) - given)
                 raise RecordError(
-                    f"insight {insight.insight_id} cites {outside}, not among the documents", field="insights"
+                    f"entry {insight.insight_id} cites {outside}, not among the documents", field="insights"
                 )
         if not any(insight.citations for insight in insights):
-            raise RecordError("no insight has a citation among the documents given", field="insights")
+            raise RecordError("hold no citation among the documents given", field="insights")
 
     def system_prompt(self, instruction: Instruction) -> str:
         """Role and form of the summary."""
@@ -137,7 +138,7 @@ class Summary:
         """The instruction of one ``lic score`` line: ``insights``, optional ``verdicts``. Raises RecordError."""
         insights = read_insights(line.get("insights"))
         if not any(insight.citations for insight in insights):
-            raise RecordError("no insight has a citation", field="insights")
+            raise RecordError("hold no citation at all", field="insights")
         reference = {"insights": line["insights"]}
         if (verdicts := line.get("verdicts")) is not None:
             read_verdicts(verdicts, insights, bullets=0)

@@ -60,28 +60,30 @@ class Judge(Protocol):
 
 def read_insights(value: Json) -> tuple[Insight, ...]:
     """Validate ``[{insight_id, insight, citations}]``. Raises RecordError naming what is wrong."""
+    if value is None:
+        raise RecordError("is missing", field="insights")
     if not isinstance(value, list) or not value:
-        raise RecordError("missing or empty; a list of insights is needed", field="insights")
+        raise RecordError("must be a list of insights, not empty", field="insights")
     insights = tuple(_insight(item, place) for place, item in enumerate(value, start=1))
     ids = [insight.insight_id for insight in insights]
     if len(set(ids)) != len(ids):
-        raise RecordError("an insight_id stands twice", field="insights")
+        raise RecordError("holds an insight_id twice", field="insights")
     return insights
 
 
 def _insight(item: Json, place: int) -> Insight:
     if not isinstance(item, Mapping):
-        raise RecordError(f"insight {place} is no object", field="insights")
+        raise RecordError(f"entry {place} is no object", field="insights")
     insight_id, text, listed = item.get("insight_id"), item.get("insight"), item.get("citations")
     if not isinstance(insight_id, str | int) or isinstance(insight_id, bool) or not str(insight_id).strip():
-        raise RecordError(f"insight {place} has no insight_id", field="insights")
+        raise RecordError(f"entry {place} has no insight_id", field="insights")
     if not isinstance(text, str) or not text.strip():
-        raise RecordError(f"insight {insight_id} has no text", field="insights")
+        raise RecordError(f"entry {insight_id} has no text", field="insights")
     if not isinstance(listed, list):
-        raise RecordError(f"insight {insight_id} has no list of citations", field="insights")
+        raise RecordError(f"entry {insight_id} has no list of citations", field="insights")
     citations = [_whole(number) for number in listed]
     if None in citations:
-        raise RecordError(f"insight {insight_id} has a citation that is no document number", field="insights")
+        raise RecordError(f"entry {insight_id} has a citation that is no document number", field="insights")
     return Insight(str(insight_id), text, tuple(dict.fromkeys(number for number in citations if number is not None)))
 
 
@@ -99,24 +101,26 @@ def read_verdicts(value: Json, insights: Sequence[Insight], bullets: int) -> dic
     for item in value:
         verdict = _verdict(item, bullets)
         if verdict.insight_id not in known:
-            raise RecordError(f"insight {verdict.insight_id!r} is not among the insights", field="verdicts")
+            raise RecordError(f"name insight {verdict.insight_id!r}, which is not among the insights", field="verdicts")
         if verdict.insight_id in verdicts:
-            raise RecordError(f"insight {verdict.insight_id!r} has two verdicts", field="verdicts")
+            raise RecordError(f"name insight {verdict.insight_id!r} twice", field="verdicts")
         verdicts[verdict.insight_id] = verdict
     return verdicts
 
 
 def _verdict(item: Json, bullets: int) -> InsightVerdict:
     if not isinstance(item, Mapping):
-        raise RecordError(f"{item!r:.80} is no object", field="verdicts")
+        raise RecordError(f"hold {item!r:.80}, which is no object", field="verdicts")
     coverage = _COVERAGES.get(re.sub(r"[\s-]+", "_", str(item.get("coverage")).strip().casefold()))
     if coverage is None:
-        raise RecordError(f"coverage {item.get('coverage')!r:.80} is none of full, partial, none", field="verdicts")
+        raise RecordError(
+            f"hold coverage {item.get('coverage')!r:.80}, which is none of full, partial, none", field="verdicts"
+        )
     place = item.get("bullet_id")
     number = _whole(place)
     empty = place is None or (isinstance(place, str) and place.strip().casefold() in {"", "na", "n/a", "none", "null"})
     if number is None and not empty:
-        raise RecordError(f"bullet_id {place!r:.80} is no number, null or NA", field="verdicts")
+        raise RecordError(f"hold bullet_id {place!r:.80}, which is no number, null or NA", field="verdicts")
     within = number is not None and 1 <= number <= bullets
     return InsightVerdict(str(item.get("insight_id")), coverage, number if within else None)
 

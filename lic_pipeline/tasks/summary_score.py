@@ -76,7 +76,7 @@ def score_summary(
     """
     counted = [insight for insight in insights if insight.citations]
     if not counted:
-        raise RecordError("no insight has a citation among the documents given", field="insights")
+        raise RecordError("hold no citation among the documents given", field="insights")
     parts = tuple(_part(insight, verdicts[insight.insight_id], bullets) for insight in counted)
     covered = [part.citation_f1 for part in parts if part.coverage != "none"]
     return SummaryScore(
