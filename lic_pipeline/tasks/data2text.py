@@ -36,6 +36,7 @@ class Data2Text:
     name = "data2text"
     kind: Literal["binary", "refinement"] = "refinement"
     costly = False
+    scores_every_turn = True
     scorer_version = 1
     answer_description = "One complete English sentence that describes the highlighted cells of the table."
 
