@@ -5,7 +5,6 @@ takes this module over gains only the right to choose its own answers.
 """
 
 from __future__ import annotations
-
 import __future__ as future
 
 import ast

@@ -98,7 +98,7 @@ def build_root(stage: str, libraries: list[str], extra: list[tuple[str, str]]) -
     for device in _DEVICES:
         Path(f"{stage}/dev/{device}").touch()
         mount(f"/dev/{device}", f"{stage}/dev/{device}", None, _MS_BIND)
-    os.symlink("/tmp/.stdin", f"{stage}/dev/stdin")  # noqa: S108 - the job's own tmpfs
+    os.symlink("/tmp/.stdin", f"{stage}/dev/stdin")
     os.makedirs(f"{stage}/tmp")
     _pivot(stage)
     mount("none", "/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
@@ -136,8 +136,8 @@ def _pivot_number() -> int:
 def private_tmp(*, network: bool) -> None:
     """Fresh mounts and ipc for one job, its own empty /tmp, and a network namespace where seccomp cannot help."""
     unshare(NEWNS | NEWIPC | (NEWNET if network else 0))
-    mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={TMP_BYTES},mode=1777,nr_inodes=4096")  # noqa: S108
-    os.chdir("/tmp")  # noqa: S108
+    mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={TMP_BYTES},mode=1777,nr_inodes=4096")
+    os.chdir("/tmp")
 
 
 def limit_resources(memory: int, cpu_seconds: int) -> None:

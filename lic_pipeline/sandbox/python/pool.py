@@ -29,14 +29,12 @@ from lic_pipeline.sandbox.python.zygote import JOB
 Mode = Literal["strong", "weak"]
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[3])
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[2]); from lic_pipeline.sandbox.python import zygote; zygote.main()"
-)
+_START = "import sys; sys.path.insert(0, sys.argv[2]); from lic_pipeline.sandbox.python import zygote; zygote.main()"
 _START_SECONDS = 60.0
 _SETTINGS = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
-    "HOME": "/tmp",  # noqa: S108 - inside the sandbox
+    "HOME": "/tmp",
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
     "OMP_NUM_THREADS": "1",

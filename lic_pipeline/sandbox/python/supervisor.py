@@ -31,7 +31,7 @@ _IDLE_SHARE = 6
 _PATIENCE = 3
 
 
-class Stopped(BaseException):  # noqa: N818 - no Exception, so that test code cannot swallow it by accident
+class Stopped(BaseException):
     """The program was stopped or ended by itself; ``verdict`` and ``detail`` say how."""
 
     def __init__(self, verdict: str, detail: str) -> None:
@@ -182,7 +182,7 @@ class Supervisor:
 
     def _set_descriptors(self, channel: int, output: int, stdin: bytes) -> None:
         """0 = input, 1 = output pipe, 2 = nothing, 3 = channel; everything else is closed."""
-        name = ".stdin" if not self.strong else "/tmp/.stdin"  # noqa: S108 - the job's own tmpfs
+        name = ".stdin" if not self.strong else "/tmp/.stdin"
         with open(name, "wb") as file:
             file.write(stdin)
         source = os.open(name, os.O_RDONLY)

@@ -25,11 +25,7 @@ from lic_pipeline.sandbox.python.supervisor import Supervisor
 from lic_pipeline.sandbox.python.wire import receive_frame, send_frame
 
 JOB = struct.Struct("!Q")
-_PRELOAD = (
-    "abc array bisect calendar cmath collections collections.abc copy dataclasses datetime decimal enum fractions "
-    "functools hashlib heapq io itertools json math numbers operator queue random re statistics string sys textwrap "
-    "threading time types typing unicodedata"
-).split()
+_PRELOAD = ["abc", "array", "bisect", "calendar", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "numbers", "operator", "queue", "random", "re", "statistics", "string", "sys", "textwrap", "threading", "time", "types", "typing", "unicodedata"]
 
 
 def main() -> None:
