@@ -94,6 +94,12 @@ def data_path() -> Path:
     raise ConfigError("the data folder of lic_pipeline is missing; reinstall the package or use a full checkout")
 
 
+def instance_settings() -> Path:
+    """Our dagster.yaml, in a checkout or inside an installed wheel."""
+    checkout = PROJECT_ROOT / "dagster.yaml"
+    return checkout if checkout.is_file() else data_path() / "dagster.yaml"
+
+
 def raw_data_folder() -> Path | None:
     """The folder LIC_DATA names, None when unset. Raises ConfigError when it names no folder."""
     named = os.environ.get("LIC_DATA")

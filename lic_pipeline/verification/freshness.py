@@ -10,16 +10,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lic_pipeline.benchmarks.registry import benchmarks_of, locate, samples_folder
+from lic_pipeline.config import Home
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.files import file_sha256, safe_part, unsafe_part, write_json
 from lic_pipeline.lake.tables import partition_path, read_partition
+from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.request import canonical_json, digest
-from lic_pipeline.tables_items import INSTRUCTIONS
+from lic_pipeline.simulation.engine import Work
+from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, PROBLEMS
 from lic_pipeline.tables_runs import MANIFESTS
+from lic_pipeline.tables_scores import SCORES
 from lic_pipeline.tasks.protocol import Task
+from lic_pipeline.verification.planning import manifest_is, manifest_partition, read_manifest
+
+GATE_VERSION = 1
+"""Raised by hand whenever the gates of items would decide differently about the same files."""
 
 SCORING_VERSION = 1
 """Raised by hand whenever rows of the scoring stage would come out differently from the same input."""
+
+METRICS_VERSION = 1
+"""Raised by hand whenever the metric tables or the report would come out differently from the same scores."""
 
 
 def manifests_of(lake: Path, task: str, model: str) -> dict[str, list[dict[str, Any]]]:
@@ -49,11 +62,7 @@ def score_fingerprint(lake: Path, task: Task, model: str, manifest: Sequence[Map
 
 def stored_fingerprint(lake: Path, partition: Mapping[str, str]) -> str | None:
     """The fingerprint the partition's scores were written with, None when they never were."""
-    try:
-        value: str = json.loads(_path(lake, partition).read_text(encoding="utf-8"))["fingerprint"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return value
+    return _stored(_path(lake, partition))
 
 
 def write_fingerprint(lake: Path, partition: Mapping[str, str], fingerprint: str) -> None:
@@ -63,3 +72,75 @@ def write_fingerprint(lake: Path, partition: Mapping[str, str], fingerprint: str
 
 def _path(lake: Path, partition: Mapping[str, str]) -> Path:
     return partition_path(lake, "scores", partition).with_name("fingerprint.json")
+
+
+def prepare_fingerprint(home: Home, task: Task) -> str:
+    """Of every file the approved items of a task come from (name, size, time of change) and of the gates.
+
+    Raises InputError when a benchmark of the task can be found nowhere.
+    """
+    parts: list[Any] = [GATE_VERSION, task.scorer_version]
+    for benchmark in benchmarks_of(task.name):
+        source = locate(benchmark)
+        parts += [benchmark, source.kind, *_files_below(source.folder)]
+    parts += [*_files_below(samples_folder(), "shards.jsonl"), *_files_below(home.lake / "released")]
+    return digest(canonical_json(parts))
+
+
+def _files_below(folder: Path, pattern: str = "**/*") -> list[list[Any]]:
+    files = sorted(path for path in folder.glob(pattern) if path.is_file())
+    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+
+
+def is_prepared(home: Home, task: Task) -> bool:
+    """True when the approved items of a task are what preparing it again would give."""
+    path = _prepared(home.lake, task.name)
+    kept = partition_path(home.lake, APPROVED_INSTRUCTIONS.name, {"task": task.name})
+    return kept.is_file() and _stored(path) == prepare_fingerprint(home, task)
+
+
+def mark_prepared(home: Home, task: Task, fingerprint: str) -> None:
+    """Remember what a task was prepared from; the fingerprint is taken before the work starts."""
+    write_json(_prepared(home.lake, task.name), {"fingerprint": fingerprint})
+
+
+def is_evaluated(home: Home, plan: Plan, ledger: Ledger) -> bool:
+    """True when every planned conversation has its outcome, the manifest is this plan's, and scores are current."""
+    lake, task, model = home.lake, plan.task, plan.model.alias
+    manifest = read_manifest(lake, plan.experiment.name, task.name, model)
+    if manifest is None or not manifest_is(plan, manifest):
+        return False
+    if Work(plan, ledger, ConversationStore(lake, task.name, model)).todo:
+        return False
+    partition = manifest_partition(plan.experiment.name, task.name, model)
+    return stored_fingerprint(lake, partition) == score_fingerprint(lake, task, model, manifest)
+
+
+def publish_fingerprint(home: Home) -> str:
+    """Of everything the metric tables and the report are made from."""
+    folders = (SCORES.name, MANIFESTS.name, INSTRUCTIONS.name, APPROVED_INSTRUCTIONS.name, PROBLEMS.name)
+    files = [_files_below(home.lake / name) for name in folders]
+    return digest(canonical_json([METRICS_VERSION, files]))
+
+
+def is_published(home: Home) -> bool:
+    """True when the warehouse and the report are what publishing again would give."""
+    there = home.warehouse.is_file() and (home.report / "report.md").is_file()
+    return there and _stored(home.lake / "published.json") == publish_fingerprint(home)
+
+
+def mark_published(home: Home) -> None:
+    """Remember what was published."""
+    write_json(home.lake / "published.json", {"fingerprint": publish_fingerprint(home)})
+
+
+def _prepared(lake: Path, task: str) -> Path:
+    return partition_path(lake, APPROVED_INSTRUCTIONS.name, {"task": task}).with_name("prepared.json")
+
+
+def _stored(path: Path) -> str | None:
+    try:
+        value: str = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return value

@@ -1,0 +1,59 @@
+"""The `lic` application: its commands by name. Only the module of the command called for is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+import typer
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("lic_pipeline.cli.demo:demo", "The whole graph on our own samples with two personas."),
+    "plan": ("lic_pipeline.cli.plan:plan", "What a run would do: conversations, calls, what is done."),
+    "run": ("lic_pipeline.cli.run:run", "Run an experiment; resumable at any moment."),
+    "status": ("lic_pipeline.cli.status:status", "Wanted, done, missing and why."),
+    "retry": ("lic_pipeline.cli.retry:retry", "Run again what ended in an error."),
+    "score": ("lic_pipeline.cli.score:score", "Score replies, JSON Lines in and out."),
+    "metrics": ("lic_pipeline.cli.metrics:metrics", "P, A90 and U90-10 of a file of scores."),
+    "import-shards": ("lic_pipeline.cli.shards:import_shards", "Import sharded instructions."),
+    "export-shards": ("lic_pipeline.cli.shards:export_shards", "Export sharded instructions."),
+    "personas": ("lic_pipeline.cli.personas:personas", "Calibration personas and their declared truth."),
+    "doctor": ("lic_pipeline.cli.doctor:doctor", "Sandbox, disk, versions, keys, data sources."),
+    "dev": ("lic_pipeline.cli.dev:dev", "The Dagster UI on this project."),
+}
+GROUPS: dict[str, tuple[str, str]] = {
+    "models": ("lic_pipeline.cli.models:models_app", "The model registry."),
+}
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """The application for these arguments: the named command in full, the others as their help line."""
+    app = typer.Typer(
+        name="lic",
+        help="Does a language model get lost when a user tells it things bit by bit?",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    called = next((argument for argument in arguments if not argument.startswith("-")), "")
+    for name, (target, help_line) in COMMANDS.items():
+        function = _load(target) if name == called else _placeholder(help_line)
+        app.command(name, help=None if name == called else help_line)(function)
+    for name, (target, help_line) in GROUPS.items():
+        group = _load(target) if name == called else typer.Typer(help=help_line)
+        app.add_typer(group, name=name, help=help_line)
+    return app
+
+
+def _load(target: str) -> Callable[..., None]:
+    module, _, attribute = target.partition(":")
+    loaded: Callable[..., None] = getattr(import_module(module), attribute)
+    return loaded
+
+
+def _placeholder(help_line: str) -> Callable[[], None]:
+    def listed() -> None:
+        raise RuntimeError(f"placeholder of a command that was not called: {help_line}")
+
+    return listed

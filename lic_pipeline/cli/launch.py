@@ -1,0 +1,145 @@
+"""Running the graph's own jobs in this process, on the instance under LIC_HOME, so that the UI shows what ran.
+
+Partitions that are complete and unchanged are not launched. Errors of ours come back out of Dagster as themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lic_pipeline.config import Home, instance_settings
+from lic_pipeline.errors import InterruptedRunError, LicError
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from lic_pipeline.simulation.experiment import Experiment
+
+OWNER_TAG = "lic/process"
+
+
+class Launcher:
+    """Materializes jobs of the graph in process. ``launched`` counts the runs it started."""
+
+    def __init__(self, home: Home, instance: dg.DagsterInstance) -> None:
+        from lic_pipeline.definitions import defs
+
+        self.home = home
+        self.launched = 0
+        self._defs = defs
+        self._instance = instance
+
+    def prepare(self, task: str) -> None:
+        """Raw files to approved items of one task."""
+        from assets.partitions import BY_TASK
+        from lic_pipeline.benchmarks.registry import benchmarks_of
+        from lic_pipeline.tasks.registry import get_task
+        from lic_pipeline.verification.freshness import mark_prepared, prepare_fingerprint
+
+        fingerprint = prepare_fingerprint(self.home, get_task(task))
+        stages = ["instructions", "sharded_instructions", "approved_instructions"]
+        assert task in BY_TASK.get_partition_keys()
+        self._run("prepare", partition_key=task, assets=[*benchmarks_of(task), *stages])
+        mark_prepared(self.home, get_task(task), fingerprint)
+
+    def evaluate(self, experiment: Experiment, task: str, model: str) -> None:
+        """Conversations and scores of one task and model."""
+        from assets.partitions import model_key, partition_key
+
+        if not self._instance.has_dynamic_partition("model", model_key(model)):
+            self._instance.add_dynamic_partitions("model", [model_key(model)])
+        config = {"ops": {"conversations": {"config": {"experiment": experiment.name}}}}
+        self._run("evaluate", partition_key=partition_key(task, model), config=config)
+
+    def publish(self) -> None:
+        """Metric tables and report."""
+        from lic_pipeline.verification.freshness import mark_published
+
+        self._run("publish")
+        mark_published(self.home)
+
+    def _run(
+        self, job: str, *, partition_key: str | None = None, config: dict[str, Any] | None = None,
+        assets: list[str] | None = None,
+    ) -> None:  # fmt: skip
+        import dagster as dg
+
+        quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+        self.launched += 1
+        try:
+            self._defs.resolve_job_def(job).execute_in_process(
+                run_config={**quiet, **(config or {})},
+                partition_key=partition_key,
+                instance=self._instance,
+                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+                tags={OWNER_TAG: f"{os.uname().nodename}:{os.getpid()}"},
+            )
+        except BaseException as error:
+            ours = _our_error(error)
+            if ours is None:
+                raise
+            raise ours from error
+
+
+def _our_error(error: BaseException | None) -> LicError | None:
+    """The error of ours that Dagster wrapped, an interrupt included."""
+    from dagster._core.errors import DagsterExecutionInterruptedError
+
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, LicError):
+            return error
+        if isinstance(error, DagsterExecutionInterruptedError | KeyboardInterrupt):
+            return InterruptedRunError("interrupted; finished work is stored, run the command again to go on")
+        error = getattr(error, "user_exception", None) or error.__cause__ or error.__context__
+    return None
+
+
+@contextmanager
+def launcher(home: Home) -> Iterator[Launcher]:
+    """A launcher on the instance under LIC_HOME."""
+    prepare_instance(home)
+    warnings.filterwarnings("ignore")
+    logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    import dagster as dg
+
+    with dg.DagsterInstance.get() as instance:
+        _close_abandoned(instance)
+        yield Launcher(home, instance)
+
+
+def prepare_instance(home: Home) -> None:
+    """Make the folder under LIC_HOME the DAGSTER_HOME of this process, with our settings unless it has its own."""
+    home.prepare()
+    settings = home.dagster / "dagster.yaml"
+    if not settings.exists():
+        shutil.copyfile(instance_settings(), settings)
+    os.environ["DAGSTER_HOME"] = str(home.dagster)
+
+
+def _close_abandoned(instance: dg.DagsterInstance) -> None:
+    """Runs of our own processes that died without a word are marked failed, so that the UI tells the truth."""
+    import dagster as dg
+
+    live = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING]
+    for run in instance.get_runs(dg.RunsFilter(statuses=live)):
+        host, _, pid = run.tags.get(OWNER_TAG, "").rpartition(":")
+        if host == os.uname().nodename and pid.isdigit() and not _alive(int(pid)):
+            instance.report_run_failed(run, "the process that ran this ended without a word; its work is kept")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()

@@ -1,0 +1,96 @@
+"""Options that several commands share, and how they become an experiment, tasks and models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lic_pipeline.config import Home
+    from lic_pipeline.models.registry import ModelEntry
+    from lic_pipeline.simulation.experiment import Experiment
+
+
+class SimulatorChoice(StrEnum):
+    """Who plays the user."""
+
+    LLM = "llm"
+    SCRIPTED = "scripted"
+
+
+Models = Annotated[
+    list[str] | None, typer.Option("--model", "-m", help="Model to test, as in `lic models`; repeatable.")
+]
+Tasks = Annotated[list[str] | None, typer.Option("--task", "-t", help="Task; repeatable. Default: all.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--setting", "-s", help="Setting (FULL, SHARDED, ...); repeatable.")
+]
+ExperimentName = Annotated[str, typer.Option("--experiment", "-e", help="Entry of data/experiments.yaml.")]
+Runs = Annotated[int | None, typer.Option("--runs", "-n", min=1, help="Runs per instruction and setting (N).")]
+Limit = Annotated[int | None, typer.Option("--limit", "-k", min=1, help="First K items of one seeded order per task.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the experiment's design.")]
+Simulator = Annotated[SimulatorChoice | None, typer.Option("--simulator", help="Who plays the user.")]
+UserModel = Annotated[
+    str | None, typer.Option("--user-model", help="Model that plays the user.", envvar="LIC_USER_MODEL")
+]
+SystemModel = Annotated[
+    str | None, typer.Option("--system-model", help="Model that labels and extracts.", envvar="LIC_SYSTEM_MODEL")
+]
+Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Sampling temperature.")]
+Connections = Annotated[
+    int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Conversations held at once.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a command was asked for, resolved."""
+
+    experiment: Experiment
+    tasks: tuple[str, ...]
+    models: tuple[ModelEntry, ...]
+
+
+def resolve(
+    home: Home,
+    *,
+    models: list[str] | None,
+    tasks: list[str] | None = None,
+    settings: list[str] | None = None,
+    experiment: str = "main",
+    **varied: object,
+) -> Choice:
+    """The experiment (ad hoc when options vary it), tasks and models. Raises ConfigError naming what is unknown."""
+    from lic_pipeline.errors import ConfigError, UnknownNameError
+    from lic_pipeline.models.registry import get_model
+    from lic_pipeline.simulation.experiment_store import find_experiment, keep_experiment
+    from lic_pipeline.tasks.registry import task_names
+
+    if not models:
+        raise ConfigError("name a model with --model, for example --model sim/lost; `lic models` lists them")
+    base = find_experiment(home, experiment)
+    chosen = tuple(dict.fromkeys(tasks or [name for name in task_names() if base.covers(name)]))
+    for name in chosen:
+        if name not in task_names():
+            raise UnknownNameError("task", name, list(task_names()))
+    wanted = base.varied(settings=_settings(settings), **varied)
+    keep_experiment(home, wanted)
+    return Choice(wanted, chosen, tuple(get_model(name) for name in dict.fromkeys(models)))
+
+
+def _settings(names: list[str] | None) -> tuple[object, ...] | None:
+    from lic_pipeline.errors import UnknownNameError
+    from lic_pipeline.records import Setting
+
+    if not names:
+        return None
+    known = [str(setting) for setting in Setting]
+    wanted = [name.upper().replace("_", "-") for name in names]
+    for name in wanted:
+        if name not in known:
+            raise UnknownNameError("setting", name, known)
+    return tuple(setting for setting in Setting if str(setting) in wanted)

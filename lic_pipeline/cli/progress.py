@@ -1,0 +1,67 @@
+"""Progress on stderr: what is under way, done of total, calls per second, time left. A fault here never stops a run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lic_pipeline.simulation.outcome import Progress
+
+QUIET_SECONDS = 10.0
+"""Where stderr is no terminal, one plain line at most this often."""
+
+
+class Display(AbstractContextManager["Display"]):
+    """Shows stages and the progress of conversations; a live line on a terminal, plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._live = sys.stderr.isatty()
+        self._label = ""
+        self._started = time.monotonic()
+        self._calls_before = 0
+        self._last_line = 0.0
+
+    def __enter__(self) -> Display:
+        from lic_pipeline.simulation.progress import listening
+
+        self._stack.enter_context(listening(self.show))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clear()
+        self._stack.close()
+
+    def stage(self, text: str) -> None:
+        """Say which stage begins."""
+        self._clear()
+        print(text, file=sys.stderr, flush=True)
+
+    def show(self, progress: Progress) -> None:
+        """Show how far one partition is."""
+        now = time.monotonic()
+        if progress.label != self._label:
+            self._label, self._started, self._last_line = progress.label, now, now
+        if now - self._last_line < (0.2 if self._live else QUIET_SECONDS):
+            return
+        self._last_line = now
+        text = line_of(progress, now - self._started)
+        print(f"\r\x1b[2K{text}" if self._live else text, end="" if self._live else "\n", file=sys.stderr, flush=True)
+
+    def _clear(self) -> None:
+        if self._live:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def line_of(progress: Progress, seconds: float) -> str:
+    """One line: done/total, calls a second, spend where there is one, time left."""
+    held = progress.finished + progress.failed
+    done = progress.already + held
+    rate = progress.calls / seconds if seconds > 0 else 0.0
+    left = (progress.total - done) * seconds / held if held else 0.0
+    spend = f", ${progress.cost_usd:.2f}" if progress.cost_usd else ""
+    failed = f", {progress.failed} in error" if progress.failed else ""
+    return f"  {progress.label}: {done}/{progress.total}{failed}, {rate:.0f} calls/s{spend}, about {left:.0f} s left"

@@ -1,0 +1,63 @@
+"""``lic run``: hold the conversations an experiment wants of one or more models, score them, publish the numbers."""
+
+from __future__ import annotations
+
+import typer
+
+from lic_pipeline.cli.options import (
+    AsJson,
+    Connections,
+    ExperimentName,
+    Limit,
+    Models,
+    Runs,
+    Seed,
+    Settings,
+    Simulator,
+    SystemModel,
+    Tasks,
+    Temperature,
+    UserModel,
+)
+
+
+def run(
+    model: Models = None,
+    task: Tasks = None,
+    setting: Settings = None,
+    experiment: ExperimentName = "main",
+    runs: Runs = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    simulator: Simulator = None,
+    user_model: UserModel = None,
+    system_model: SystemModel = None,
+    temperature: Temperature = None,
+    max_connections: Connections = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an experiment; resumable at any moment. Exit 0 all there, 1 something missing (it says what)."""
+    from lic_pipeline.cli.options import resolve
+    from lic_pipeline.cli.results import show_results, tell_missing
+    from lic_pipeline.cli.running import carry_out
+    from lic_pipeline.config import Home
+
+    home = Home.locate().prepare()
+    choice = resolve(
+        home,
+        models=model,
+        tasks=task,
+        settings=setting,
+        experiment=experiment,
+        runs=runs,
+        limit=limit,
+        seed=seed,
+        simulator=None if simulator is None else simulator.value,
+        user_model=user_model,
+        system_model=system_model,
+        temperature=temperature,
+    )
+    done = carry_out(home, choice, connections=max_connections)
+    show_results(home, choice.experiment.name, [entry.alias for entry in choice.models], as_json=as_json)
+    if tell_missing(home, choice, done):
+        raise typer.Exit(1)

@@ -1,0 +1,101 @@
+"""What `lic run`, `lic demo` and `lic retry` do after their options are understood: launch what is not complete."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lic_pipeline.cli.options import Choice
+from lic_pipeline.cli.progress import Display
+
+if TYPE_CHECKING:
+    from lic_pipeline.cli.launch import Launcher
+    from lic_pipeline.config import Home
+    from lic_pipeline.models.ledger.ledger import Ledger
+
+
+@dataclass
+class Done:
+    """What a run came to: partitions launched and left alone, conversations planned and missing by reason."""
+
+    launched: int = 0
+    unchanged: int = 0
+    planned: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    skipped: list[str] = field(default_factory=list)
+
+
+def carry_out(home: Home, choice: Choice, *, connections: int | None = None) -> Done:
+    """Prepare, evaluate and publish what the choice wants and is not complete. Raises the errors of the engine."""
+    from lic_pipeline.cli.launch import launcher
+    from lic_pipeline.simulation.parameters import require_roles
+
+    for model in choice.models:
+        require_roles(choice.experiment, model)
+    if connections is not None:
+        os.environ["LIC_MAX_CONNECTIONS"] = str(connections)
+    done = Done()
+    with Display() as display, launcher(home) as launch:
+        for task in choice.tasks:
+            _prepare(home, task, launch, display)
+        for model in choice.models:
+            for task in choice.tasks:
+                _evaluate(home, choice, task, model.alias, launch, display, done)
+        _publish(home, launch, display)
+        done.launched = launch.launched
+    return done
+
+
+def _prepare(home: Home, task: str, launch: Launcher, display: Display) -> None:
+    from lic_pipeline.tasks.registry import get_task
+    from lic_pipeline.verification.freshness import is_prepared
+
+    if not is_prepared(home, get_task(task)):
+        display.stage(f"preparing {task}")
+        launch.prepare(task)
+
+
+def _evaluate(
+    home: Home, choice: Choice, task: str, alias: str, launch: Launcher, display: Display, done: Done
+) -> None:
+    from lic_pipeline.lake.conversations import ConversationStore
+    from lic_pipeline.models.registry import get_model
+    from lic_pipeline.simulation.engine import Work
+    from lic_pipeline.verification.freshness import is_evaluated
+    from lic_pipeline.verification.planning import plan_for
+
+    plan = plan_for(home.lake, choice.experiment, task, get_model(alias))
+    if plan.skipped is not None:
+        done.skipped.append(plan.skipped)
+        return
+    done.planned += len(plan.specs)
+    with open_ledger(home) as ledger:
+        complete = is_evaluated(home, plan, ledger)
+    if complete:
+        done.unchanged += 1
+    else:
+        display.stage(f"{task} x {alias}")
+        launch.evaluate(choice.experiment, task, alias)
+    with open_ledger(home) as ledger:
+        work = Work(plan, ledger, ConversationStore(home.lake, task, alias))
+    done.missing.update(work.failed)
+    held = sum(1 for family in work.todo for _ in work.open_specs(family))
+    if held:
+        done.missing["not_run"] += held
+
+
+def _publish(home: Home, launch: Launcher, display: Display) -> None:
+    from lic_pipeline.verification.freshness import is_published
+
+    if not is_published(home):
+        display.stage("publishing metrics and report")
+        launch.publish()
+
+
+def open_ledger(home: Home) -> Ledger:
+    """The ledger of this home, or the database LIC_LEDGER_URL names."""
+    from lic_pipeline.models.ledger.ledger import Ledger
+
+    return Ledger.open(os.environ.get("LIC_LEDGER_URL") or home.ledger)
