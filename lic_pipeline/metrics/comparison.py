@@ -19,6 +19,7 @@ FLIPS = 10_000
 MARGIN = 2.0
 """Default margin δ, in points: a smaller difference does not matter."""
 _EXACT_UP_TO = 13  # 2^13 sign patterns are fewer than FLIPS
+_LEVELS_PAY = 100
 
 Outcome = Literal["better", "worse", "no difference", "cannot tell"]
 
@@ -41,13 +42,22 @@ def sign_flip(strata: Sequence[ArrayLike], *identity: str) -> float:
 
 
 def _as_extreme(weighted: FloatArray, observed: float, *identity: str) -> int:
+    """How many of the drawn sign patterns are at least as extreme as observed."""
     rng = generator("sign-flip", *identity)
-    step = max(1, 2_000_000 // weighted.size)
-    count = 0
+    sizes = np.abs(weighted[weighted != 0])
+    levels, counts = np.unique(sizes, return_counts=True)
+    if len(levels) * _LEVELS_PAY < sizes.size:  # equal sizes share one binomial draw
+        positive = np.zeros(FLIPS)
+        for level, count in zip(levels, counts, strict=True):
+            positive += level * rng.binomial(count, 0.5, size=FLIPS)
+        return int((np.abs(2 * positive - sizes.sum()) >= observed).sum())
+    found = 0
+    step = max(1, 2_000_000 // sizes.size)
     for first in range(0, FLIPS, step):
-        signs = rng.integers(0, 2, size=(min(step, FLIPS - first), weighted.size), dtype=np.int8)
-        count += int((np.abs(weighted.sum() - 2 * (signs @ weighted)) >= observed).sum())
-    return count
+        packed = rng.integers(0, 256, size=(min(step, FLIPS - first), -(-sizes.size // 8)), dtype=np.uint8)
+        signs = np.unpackbits(packed, axis=1, count=sizes.size).astype(np.float64)
+        found += int((np.abs(2 * (signs @ sizes) - sizes.sum()) >= observed).sum())
+    return found
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

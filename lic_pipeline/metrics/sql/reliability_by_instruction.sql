@@ -2,6 +2,7 @@
 -- P: mean over scored runs. P_if_missing_0 / _100: the same with missing runs counted as 0 / as 100.
 -- A90, U90_10: over exactly n_target runs; with more runs the average over all subsets of n_target runs
 -- (percentile_weights hold the weight of each sorted run); with fewer NULL.
+-- favg and fsum are the compensated sums: rows arrive in nobody's order, and plain sums of floats depend on it.
 -- reaches: at least n_target runs are scored. compared: and the same holds in every other cell of this task and model
 -- in which at least 90% of the instructions reach their target; only compared instructions enter A90 and U90_10.
 -- always / never: share of n_target-subsets in which every / no run is solved; NULL for tasks with partial scores.
@@ -10,19 +11,19 @@ CREATE OR REPLACE TABLE reliability_by_instruction AS
 WITH by_instruction AS (
     SELECT
         experiment, condition, task, model, setting, instruction_id,
-        avg(score) AS P,
-        sum(coalesce(score, 0)) / count(*) AS P_if_missing_0,
-        sum(coalesce(score, 100)) / count(*) AS P_if_missing_100,
+        favg(score) AS P,
+        fsum(coalesce(score, 0)) / count(*) AS P_if_missing_0,
+        fsum(coalesce(score, 100)) / count(*) AS P_if_missing_100,
         var_samp(score) AS variance,
         quantile_cont(score, 0.9) AS plain_90,
         quantile_cont(score, 0.1) AS plain_10,
-        avg(score_max) AS score_max,
-        avg(score_last) AS score_last,
-        avg(score_first) AS score_first,
-        avg(score_full_info) AS score_full_info,
+        favg(score_max) AS score_max,
+        favg(score_last) AS score_last,
+        favg(score_first) AS score_first,
+        favg(score_full_info) AS score_full_info,
         count(score_full_info) AS n_full_info,
-        avg(score_cumulative) AS score_cumulative,
-        avg(score_reference) AS score_reference,
+        favg(score_cumulative) AS score_cumulative,
+        favg(score_reference) AS score_reference,
         count(*) FILTER (WHERE score = 100 AND solved_before_last_shard) AS n_solved_early
     FROM runs
     GROUP BY ALL
@@ -40,8 +41,8 @@ ranked AS (
 subset_average AS (
     SELECT
         experiment, condition, task, model, setting, instruction_id,
-        sum(score * weight_90) AS subset_90,
-        sum(score * weight_10) AS subset_10
+        fsum(score * weight_90) AS subset_90,
+        fsum(score * weight_10) AS subset_10
     FROM ranked
     JOIN percentile_weights USING (n_scored, n_target, position)
     GROUP BY ALL

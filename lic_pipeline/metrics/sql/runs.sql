@@ -1,7 +1,6 @@
 -- runs (helper table): one row per planned conversation, with its score where there is one.
 -- A score whose conversation is in no plan is not read: a smaller N replaces the plan, not the conversations.
 -- Scores are cast to DOUBLE because quantile_cont on DECIMAL rounds to the column's scale.
--- Sorted, because a sum of floats depends on their order and the order of arrival is nobody's choice.
 CREATE OR REPLACE TEMP TABLE runs AS
 SELECT
     p.experiment, p.condition, p.task, p.model, p.setting, p.instruction_id, p.run,
@@ -18,5 +17,4 @@ SELECT
     s.signature AS scored_signature,
     p.signature AS planned_signature
 FROM planned AS p
-LEFT JOIN scores AS s ON s.experiment = p.experiment AND s.conversation_id = p.conversation_id
-ORDER BY p.experiment, p.condition, p.task, p.model, p.setting, p.instruction_id, p.run, p.conversation_id;
+LEFT JOIN scores AS s ON s.experiment = p.experiment AND s.conversation_id = p.conversation_id;

@@ -1,0 +1,88 @@
+"""``lic metrics FILE``: reliability tables from score rows of any origin."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+if TYPE_CHECKING:
+    from lic_pipeline.metrics.rows import ScoreRows
+
+_SHOWN_BAD = 20
+
+
+def metrics(
+    file: Annotated[
+        str, typer.Argument(help="JSON Lines: {model, task, setting, instruction_id, run, score}; - = stdin")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+) -> None:
+    """Performance, aptitude and unreliability with intervals, and each setting against FULL.
+
+    Exit codes: 0 done; 1 a bad line, no rows, or a cell without a value (said which); 2 unreadable input.
+    """
+    import json
+
+    from lic_pipeline.errors import LicError
+
+    try:
+        rows = _read(file)
+    except LicError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(error.exit_code) from None
+    from lic_pipeline.metrics.document import compute, document
+
+    with compute(rows) as connection:
+        result = document(connection, rows)
+        if as_json:
+            typer.echo(json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1))
+        else:
+            from lic_pipeline.report.console import print_tables
+
+            print_tables(connection)
+    complaints = _complaints(rows, result["cells"])
+    for complaint in complaints:
+        typer.echo(complaint, err=True)
+    if complaints:
+        raise typer.Exit(1)
+
+
+def _read(file: str) -> ScoreRows:
+    from lic_pipeline.errors import InputError
+    from lic_pipeline.metrics.rows import read_rows
+
+    try:
+        with _opened(file) as handle:
+            return read_rows(handle)
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}; give a JSON Lines file or -") from error
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+    else:
+        with Path(file).open("rb") as handle:
+            yield handle
+
+
+def _complaints(rows: ScoreRows, cells: list[dict[str, object]]) -> list[str]:
+    """What is wrong or missing, one line each; an empty list means that everything has a value."""
+    found = [str(bad) for bad in rows.bad[:_SHOWN_BAD]]
+    if len(rows.bad) > _SHOWN_BAD:
+        found.append(f"... and {len(rows.bad) - _SHOWN_BAD} more bad lines")
+    if not len(rows):
+        found.append("no usable row: expected lines of {model, task, setting, instruction_id, run, score}")
+    for cell in cells:
+        name = f"{cell['model']}, {cell['task']}, {cell['setting']}"
+        if cell["reason"]:
+            found.append(f"{name}: {cell['reason']}")
+        elif cell["missing"]:
+            found.append(f"{name}: {cell['missing']} runs without a score")
+    return found

@@ -1,0 +1,211 @@
+"""Score rows from a JSON Lines file (`lic metrics`): read, checked line by line, and turned into the two input tables.
+
+A bad line is data: it is named with its number and reason and left out, good lines survive.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from lic_pipeline.metrics.signature import build
+from lic_pipeline.metrics.statistics import IntArray
+from lic_pipeline.tables_scores import PLANNED, SCORES
+
+_NAMES = ("model", "task", "setting", "instruction_id")
+_FIELDS = (*_NAMES, "run", "score")
+EXPERIMENT = "metrics"
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that was left out: its number (from 1) and why."""
+
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.reason}"
+
+
+@dataclass
+class ScoreRows:
+    """Checked rows, compact: per row the instruction (index into ``keys``), the run (index into ``runs``), score, line.
+
+    ``keys`` are (model, task, setting, instruction_id); a null score is NaN in ``scores`` and counts as missing.
+    """
+
+    keys: list[tuple[str, str, str, str]] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    key_of: array[int] = field(default_factory=lambda: array("q"))
+    run_of: array[int] = field(default_factory=lambda: array("q"))
+    scores: array[float] = field(default_factory=lambda: array("d"))
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    bad: list[BadLine] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def read_rows(lines: Iterable[bytes]) -> ScoreRows:
+    """Read rows ``{model, task, setting, instruction_id, run, score}``; blank lines and other fields are skipped."""
+    rows = ScoreRows()
+    key_index: dict[tuple[str, str, str, str], int] = {}
+    run_index: dict[str, int] = {}
+    for number, raw in enumerate(lines, start=1):
+        if not raw.strip():
+            continue
+        try:
+            *names, run, score = _checked(raw, first=number == 1)
+        except ValueError as error:
+            rows.bad.append(BadLine(number, str(error)))
+            continue
+        key = (names[0], names[1], names[2], names[3])
+        rows.key_of.append(key_index.setdefault(key, len(key_index)))
+        rows.run_of.append(run_index.setdefault(run, len(run_index)))
+        rows.scores.append(float("nan") if score is None else score)
+        rows.lines.append(number)
+    rows.keys, rows.runs = list(key_index), list(run_index)
+    return _without_repeats(rows)
+
+
+def _checked(raw: bytes, first: bool) -> tuple[str, str, str, str, str, float | None]:
+    try:
+        text = raw.decode("utf-8-sig" if first else "utf-8")
+        row = json.loads(text, parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not a JSON object ({error.msg} at column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("not a JSON object (nested too deeply)") from None
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    for name in _FIELDS:
+        if name not in row:
+            raise ValueError(f"{name} is missing")
+    model, task, setting = (_named(row[name], name) for name in _NAMES[:3])
+    instruction, run = (_identity(row[name], name) for name in ("instruction_id", "run"))
+    return model, task, setting, instruction, run, _score(row)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _named(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{name} must be a non-empty string")
+    return _storable(value, name)
+
+
+def _identity(value: object, name: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
+        raise ValueError(f"{name} must be a non-empty string or an integer")
+    return _storable(str(value), name)
+
+
+def _storable(text: str, name: str) -> str:
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{name} holds half of a surrogate pair, which is no text")
+    return text
+
+
+def _score(row: dict[str, object]) -> float | None:
+    score = row["score"]
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise ValueError("score must be a number in 0..100 or null")
+    if not 0 <= score <= 100:
+        shown = f"{score:g}" if isinstance(score, float) or abs(score) < 10**15 else "a huge number"
+        raise ValueError(f"score must lie in 0..100, got {shown}")
+    return float(score)
+
+
+def _without_repeats(rows: ScoreRows) -> ScoreRows:
+    """Keep the first row of each instruction and run; later ones become bad lines."""
+    keys, runs = np.frombuffer(rows.key_of, dtype=np.int64), np.frombuffer(rows.run_of, dtype=np.int64)
+    order = np.lexsort((np.arange(len(rows)), runs, keys))
+    same = np.zeros(len(rows), dtype=bool)
+    if len(rows) > 1:
+        repeated = (np.diff(keys[order]) == 0) & (np.diff(runs[order]) == 0)
+        same[order[1:][repeated]] = True
+    if not same.any():
+        return rows
+    for place in np.flatnonzero(same):
+        model, task, setting, instruction = rows.keys[rows.key_of[place]]
+        run = rows.runs[rows.run_of[place]]
+        what = f"{model}, {task}, {setting}, {instruction}, run {run}"
+        rows.bad.append(BadLine(rows.lines[place], f"repeats an earlier row ({what})"))
+    rows.bad.sort(key=lambda bad: bad.line)
+    kept = np.flatnonzero(~same)
+    return ScoreRows(
+        keys=rows.keys,
+        runs=rows.runs,
+        key_of=array("q", keys[kept].tobytes()),
+        run_of=array("q", runs[kept].tobytes()),
+        scores=array("d", np.frombuffer(rows.scores)[kept].tobytes()),
+        lines=array("q", np.frombuffer(rows.lines, dtype=np.int64)[kept].tobytes()),
+        bad=rows.bad,
+    )
+
+
+def input_tables(rows: ScoreRows) -> tuple[pa.Table, pa.Table]:
+    """The tables ``scores`` and ``planned`` of these rows.
+
+    Target N of a cell is the largest number of rows of any of its instructions; every instruction of the cell is
+    planned that often, so runs that others have and it has not are missing (``not_run``).
+    """
+    count = len(rows.keys)
+    key_of = np.frombuffer(rows.key_of, dtype=np.int64)
+    per_key = np.bincount(key_of, minlength=count)
+    target: dict[tuple[str, str, str], int] = {}
+    for key, n in zip(rows.keys, per_key, strict=True):
+        target[key[:3]] = max(target.get(key[:3], 0), int(n))
+    lacking = np.array([target[key[:3]] for key in rows.keys], dtype=np.int64) - per_key
+    phantom = np.repeat(np.arange(count), lacking)
+    scores = np.frombuffer(rows.scores)
+    made = _columns(rows, key_of, np.arange(len(rows)))
+    planned = _columns(rows, np.concatenate((key_of, phantom)), np.arange(len(rows) + len(phantom)))
+    missing = np.isnan(scores)
+    values = pa.array(scores, mask=missing)
+    empty = pa.nulls(len(rows), pa.float64())
+    extra = {
+        **dict.fromkeys(("score", "score_max"), values),
+        **dict.fromkeys(("score_last", "score_first", "score_full_info", "score_cumulative", "score_reference"), empty),
+        **{name: pa.array(np.zeros(len(rows), dtype=np.int64)) for name in ("n_shards", "n_turns", "scorer_version")},
+        "n_attempts": pa.array((~missing).astype(np.int64)),
+        "solved_at_turn": pa.nulls(len(rows), pa.int64()),
+        "solved_before_last_shard": pa.nulls(len(rows), pa.bool_()),
+        "missing_reason": pa.array(np.where(missing, "null_score", ""), mask=~missing),
+        "stop_reason": pa.nulls(len(rows), pa.string()),
+        "state": pa.array(np.full(len(rows), "done")),
+        "flags": pa.array(np.full(len(rows), "[]")),
+        "approval": pa.array(np.full(len(rows), "")),
+    }
+    made.update(extra)
+    return _table(made, SCORES.arrow_schema), _table(planned, PLANNED.arrow_schema)
+
+
+def _columns(rows: ScoreRows, key_of: IntArray, ids: IntArray) -> dict[str, pa.Array]:
+    index = pa.array(key_of)
+    signatures = [build({"task": task, "setting": setting}) for _, task, setting, _ in rows.keys]
+    texts = {name: pa.array([key[i] for key in rows.keys], pa.string()) for i, name in enumerate(_NAMES)}
+    texts["signature"] = pa.array(signatures, pa.string())
+    return {
+        "conversation_id": pa.array(ids).cast(pa.string()),
+        "experiment": pa.array(np.full(len(ids), EXPERIMENT)),
+        "condition": pa.array(np.full(len(ids), "{}")),
+        "run": pa.array(np.arange(len(ids))),
+        **{name: values.take(index) for name, values in texts.items()},
+    }
+
+
+def _table(columns: dict[str, pa.Array], schema: pa.Schema) -> pa.Table:
+    return pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
