@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 if TYPE_CHECKING:
+    from lic_pipeline.records import Policy
     from lic_pipeline.scoring.scorer import LineScorer
 
 
@@ -75,12 +76,13 @@ def _task_and_file(first: str, second: str | None, option: str | None) -> tuple[
 
 
 def _scorer(name: str, policy: PolicyChoice, judge: str | None, base: Path, weak: bool) -> LineScorer:
-    from lic_pipeline.scoring.lookup import find_task
+    from lic_pipeline.scoring.lookup import find_task, sandbox_terms
     from lic_pipeline.scoring.scorer import LineScorer
 
     task = find_task(name, judge)
-    options = (("sandbox", "weak-allowed"),) if weak and task.costly else ()
-    return LineScorer(task, "reference" if policy is PolicyChoice.REFERENCE else "robust", base, options)
+    options, withheld = sandbox_terms(name, weak)
+    chosen: Policy = "reference" if policy is PolicyChoice.REFERENCE else "robust"
+    return LineScorer(task, chosen, base, options, withheld)
 
 
 def _run(source: str, output: str | None, scorer: LineScorer, jobs: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from lic_pipeline.scoring.scorer import Scorable
 from lic_pipeline.tasks.registry import get_task, task_names
 
 LEXICAL = "lexical"
+RUNS_PROGRAMS = frozenset({"code"})
 
 
 def known_tasks() -> tuple[str, ...]:
@@ -34,3 +35,22 @@ def find_task(name: str, judge: str | None = None) -> Scorable:
     from lic_pipeline.tasks.summary import Summary
 
     return Summary(fill=True)
+
+
+def sandbox_terms(name: str, allow_weak: bool) -> tuple[tuple[tuple[str, str], ...], str]:
+    """For tasks that run programs: the signature's ``sandbox`` field, and why nothing is run (empty = it is).
+
+    Programs of models run in a weak sandbox (limits only, no namespaces) only when that is allowed in so many words.
+    """
+    if name not in RUNS_PROGRAMS:
+        return (), ""
+    from lic_pipeline.sandbox.python.api import SandboxError, sandbox_mode
+
+    try:
+        mode = sandbox_mode()
+    except SandboxError as error:
+        return (("sandbox", "none"),), f"no_sandbox: {error}"
+    if mode == "weak" and not allow_weak:
+        reason = "no_sandbox: only a weak sandbox is to be had here; lic doctor says why, --allow-weak-sandbox uses it"
+        return (("sandbox", "none"),), reason
+    return (("sandbox", str(mode)),), ""

@@ -46,13 +46,15 @@ class Scorable(Protocol):
 class LineScorer:
     """Scores lines of one task under one policy; paths in a line are relative to ``base``.
 
-    ``options`` are further settings a score depends on; they stand in the signature as given.
+    ``options`` are further settings a score depends on; they stand in the signature as given. ``withheld``: why answers
+    are not scored at all (no safe sandbox); empty = they are.
     """
 
     task: Scorable
     policy: Policy = "robust"
     base: Path = field(default_factory=Path)
     options: tuple[tuple[str, str], ...] = ()
+    withheld: str = ""
 
     @property
     def signature(self) -> str:
@@ -86,6 +88,8 @@ class LineScorer:
             extraction = self.task.extract(reply, instruction, self.policy)
         if extraction.answer is None:
             return self._line(given_id, unanswered(extraction), extraction)
+        if self.withheld:
+            return self._line(given_id, Verdict(score=None, verdict="not_judged", error=self.withheld), extraction)
         return self._line(given_id, self.task.score(extraction.answer, instruction, self.policy), extraction)
 
     def _line(self, given_id: Json, verdict: Verdict, extraction: Extraction | None) -> OutputLine:
