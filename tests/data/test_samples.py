@@ -1,7 +1,8 @@
 """The embedded samples: complete, right by their own tests, and shards that keep the sharding rules.
 
 Programs and queries of the samples are our own, so they run here by plain ``exec`` and ``sqlite3``. Readers and tasks
-have their own tests; here the raw files are read as a user would read them.
+have their own tests; here the raw files are read as a user would read them, and at the end every item passes once
+through its reader and its task.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from typing import Any
 from unittest import mock
 
 import pytest
+
+from lic_pipeline.benchmarks.registry import READERS
+from lic_pipeline.records import Instruction, Reply, Verdict
+from lic_pipeline.tasks.database import discrimination
+from lic_pipeline.tasks.registry import get_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"
 Rows = list[dict[str, Any]]
@@ -498,3 +504,56 @@ def test_functional_examples_in_the_text_are_the_public_tests(row: dict[str, Any
     values = [json.loads(value) for value in re.split(r"(?:, )?\w+ = ", shown[1])[1:]]
     assert values == [json.loads(line) for line in public["input"].split("\n")]
     assert json.loads(shown[2]) == json.loads(public["output"])
+
+
+# ---------------------------------------------------------------- through the readers and the tasks
+
+READINGS = {name: reader.read(SAMPLES / reader.folder) for name, reader in READERS.items()}
+INSTRUCTIONS = [instruction for reading in READINGS.values() for instruction in reading.instructions]
+
+
+def graded(text: str, instruction: Instruction) -> Verdict | None:
+    """The verdict on a whole reply, None when no answer is found in it."""
+    task = get_task(instruction.task)
+    answer = task.extract(Reply(text=text), instruction).answer
+    return None if answer is None else task.score(answer, instruction)
+
+
+def test_the_readers_take_every_item() -> None:
+    assert {name: [str(problem) for problem in reading.problems] for name, reading in READINGS.items()} == {
+        name: [] for name in READERS
+    }
+    hand_made = {instruction.instruction_id for instruction in INSTRUCTIONS if instruction.task != "data2text"}
+    assert hand_made == {row["instruction_id"] for row in SIDECAR}
+
+
+@pytest.mark.parametrize("instruction", INSTRUCTIONS, ids=lambda instruction: instruction.instruction_id)
+def test_gold_scores_100_and_the_menu_keeps_its_word(instruction: Instruction) -> None:
+    task = get_task(instruction.task)
+    task.check(instruction)
+    gold = task.gold(instruction)
+    assert gold is not None
+    verdict = graded(gold, instruction)
+    assert verdict is not None
+    assert verdict.score == 100
+    menu = task.menu(instruction)
+    kinds = [item.kind for item in menu]
+    assert {"right", "wrong", "question", "hedge", "refusal"} <= set(kinds)
+    assert kinds.count("wrong") >= 2
+    for item in menu:
+        verdict = graded(item.text, instruction) if item.kind in ("right", "wrong") else None
+        if item.kind == "right":
+            assert verdict is not None
+            assert verdict.score == 100, item.text
+        elif verdict is not None:
+            assert verdict.score is not None
+            assert verdict.score < 100, item.text
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [instruction for instruction in INSTRUCTIONS if instruction.task == "database"],
+    ids=lambda instruction: instruction.instruction_id,
+)
+def test_database_items_pass_the_discrimination_check(instruction: Instruction) -> None:
+    assert discrimination(instruction) is None
