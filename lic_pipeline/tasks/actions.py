@@ -45,6 +45,7 @@ class ActionsTask:
     name = "actions"
     kind: Literal["binary", "refinement"] = "binary"
     costly = False
+    scores_every_turn = True
     scorer_version = 1
     answer_description = "a list of function calls with literal arguments, such as [f(a=1), g(b='x')]"
 
@@ -78,7 +79,10 @@ class ActionsTask:
         text, _ = visible_text(reply.text)
         if extraction.answer is None:
             return label_without_answer(text)
-        if extraction.rung is Rung.LOOSE and not reply.tool_calls:
+        known = _known(instruction)
+        if known and not _names_known(extraction.answer, known):
+            return label_without_answer(text)
+        if extraction.rung is Rung.LOOSE:
             other = label_without_answer(text)
             return other if other in {Strategy.CLARIFICATION, Strategy.INTERROGATION} else Strategy.ANSWER_ATTEMPT
         return Strategy.ANSWER_ATTEMPT
@@ -98,7 +102,9 @@ class ActionsTask:
             candidates = tuple(call.render() for call in found.calls)[:20]
             return Extraction(answer=None, rung=Rung.AMBIGUOUS, candidates=candidates, flags=flags)
         if not found.calls and not found.text:
-            return Extraction(answer=None, rung=Rung.FAILED, flags=(*flags, "unreadable_call") if found.broken else flags)
+            return Extraction(
+                answer=None, rung=Rung.FAILED, flags=(*flags, "unreadable_call") if found.broken else flags
+            )
         return Extraction(answer=found.text or render_calls(list(found.calls)), rung=found.rung, flags=flags)
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
@@ -111,7 +117,9 @@ class ActionsTask:
         known = _known(instruction)
         found = find_calls(visible_text(answer)[0], known.keys())
         if found.rung is Rung.AMBIGUOUS:
-            return Verdict(score=0.0, verdict="ambiguous", detail={"calls": [call.render() for call in found.calls][:20]})
+            return Verdict(
+                score=0.0, verdict="ambiguous", detail={"calls": [call.render() for call in found.calls][:20]}
+            )
         if not found.calls and found.text != "[]":
             verdict = "parse_error" if found.broken or _looks_like_calls(answer, known) else "no_answer"
             return Verdict(score=0.0, verdict=verdict)
@@ -171,9 +179,15 @@ class ActionsTask:
         )
 
 
-def _looks_like_calls(answer: str, known: Mapping[str, Json]) -> bool:
+def _names_known(answer: str, known: Mapping[str, Json]) -> bool:
     flat = plain_name(answer)
-    return any(f"{name}(" in flat for name in known) or (answer.lstrip()[:1] in {"[", "{"} and len(answer.strip()) > 2)
+    return any(name in flat for name in known)
+
+
+def _looks_like_calls(answer: str, known: Mapping[str, Json]) -> bool:
+    return _names_known(answer, {f"{name}(": None for name in known}) or (
+        answer.lstrip()[:1] in {"[", "{"} and len(answer.strip()) > 2
+    )
 
 
 def _identity(call: Call) -> str:

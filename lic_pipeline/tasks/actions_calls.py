@@ -19,7 +19,7 @@ MAX_CHARS = 60_000
 MAX_DEPTH = 40
 _MAX_INT_BITS = 4096
 _BRACKETS_AND_STRINGS = re.compile(r"[\"'()\[\]{}]|\\.", re.DOTALL)
-_NAME_KEYS = ("name", "function_name", "tool_name", "tool", "function", "api_name", "action")
+_NAME_KEYS = ("name", "function_name", "func_name", "func", "fn", "tool_name", "tool", "function", "api_name", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "params_dict")
 
 
@@ -85,16 +85,22 @@ def parse_python(text: str, *, names_are_text: bool = False) -> list[Call]:
 
     ``names_are_text`` reads a bare name as its text, as the published checker does.
     """
+    body = _syntax(text)
+    elements = list(body.elts) if isinstance(body, ast.List | ast.Tuple) else [body]
+    try:
+        return [_call(element, names_are_text) for element in elements]
+    except RecursionError as error:
+        raise CallSyntaxError("nested too deeply") from error
+
+
+def _syntax(text: str) -> ast.expr:
+    """The syntax tree of one guarded expression; parsing executes nothing. Raises CallSyntaxError."""
     if len(text) > MAX_CHARS or _too_deep(text):
         raise CallSyntaxError("too long or nested too deeply")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            body = ast.parse(text.strip(), mode="eval").body
-        elements = list(body.elts) if isinstance(body, ast.List | ast.Tuple) else [body]
-        return [_call(element, names_are_text) for element in elements]
-    except CallSyntaxError:
-        raise
+            return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise CallSyntaxError(f"no call syntax: {type(error).__name__}") from error
 
@@ -178,19 +184,23 @@ def _fold(left: float, op: ast.operator, right: float) -> int | float:
 
 
 def parse_json(text: str) -> list[Call]:
-    """Calls as JSON: one object or a list, in the usual shapes of tool calls. Raises CallSyntaxError."""
+    """Calls as JSON, in the usual shapes of tool calls; Python's quotes and constants pass. Raises CallSyntaxError."""
     if len(text) > MAX_CHARS or _too_deep(text):
         raise CallSyntaxError("too long or nested too deeply")
     try:
-        return calls_from_data(json.loads(text))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, CallSyntaxError):
-            raise
-        raise CallSyntaxError(f"no JSON: {type(error).__name__}") from error
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = _python_data(text)
+    return calls_from_data(data)
+
+
+def _python_data(text: str) -> Json:
+    """The literal of a text that is JSON but for Python's quotes and constants. Raises CallSyntaxError."""
+    return _value(_syntax(text), names_are_text=False)
 
 
 def calls_from_data(data: Json) -> list[Call]:
-    """Calls from decoded JSON: objects with name and arguments, wrapped or not, or ``{function: {argument: value}}``."""
+    """Calls from decoded JSON: objects with name and arguments, or ``{function: {argument: value}}``, wrapped or not."""
     if isinstance(data, dict) and isinstance(data.get("tool_calls", data.get("calls")), list):
         data = data.get("tool_calls", data.get("calls"))
     elements = data if isinstance(data, list) else [data]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Set
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lic_pipeline.records import Rung
 from lic_pipeline.tasks.actions_calls import (
@@ -25,13 +26,22 @@ from lic_pipeline.tasks.text import Fence, fenced_blocks
 
 _CALL_START = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*[ \t]?(?=\()")
 _LIST_START = re.compile(r"\[\s*(?=[A-Za-z_][\w.]*\s?\()")
-_OBJECT_START = re.compile(r"\[\s*(?=\{\s*\")|\{(?=\s*\")")
+_OBJECT_START = re.compile(r"\[\s*(?=\{\s*[\"'])|\{(?=\s*[\"'])")
 _TAGGED = re.compile(r"<(tool_call|tool_calls|function_call|function_calls|functions?)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_FILLER = re.compile(r"(?:[\s\[\](),;`*>•-]|\b\d{1,2}[.):]|\b(?:python|and|then|print|await)\b|\b\w+\s*=(?=\s*$))*", re.ASCII)
+_FILLER = re.compile(
+    r"(?:[\s\[\](),;`*>•-]|\b\d{1,2}[.):]|\b(?:python|and|then|print|await)\b|\b\w+\s*=(?=\s*$))*", re.ASCII
+)
 _ALTERNATIVE = re.compile(r"\b(?:or|alternatively|either)\b", re.IGNORECASE)
+_CORRECTION = re.compile(
+    r"\b(?:actually|correct(?:ion|ed)|instead|wait|revised?|updated?|rather|sorry|mistake|should have been)\b",
+    re.IGNORECASE,
+)
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "\u2212": "-"})
 _SPAN = 12_000
 _BUDGET = 400_000
+
+
+_Piece = tuple[tuple[int, int], str, list[Call]]
 
 
 @dataclass(frozen=True)
@@ -119,17 +129,12 @@ def _counts(calls: list[Call] | None, known: Set[str]) -> bool:
 
 def _in_fences(text: str, known: Set[str]) -> Found | None:
     blocks = fenced_blocks(text)
-    read_blocks = [(block, calls) for block in blocks if (calls := read(block.body)) is not None and _counts(calls, known)]
-    if not read_blocks:
-        return _broken_fence(blocks, known)
-    distinct = {render_calls(calls) for _, calls in read_blocks}
-    if len(distinct) == 1:
-        return Found(Rung.BLOCK, tuple(read_blocks[-1][1]), read_blocks[-1][0].body.strip())
-    if all(len(calls) == 1 and not block.body.lstrip().startswith("[") for block, calls in read_blocks):
-        return Found(Rung.BLOCK, tuple(call for _, calls in read_blocks for call in calls))
-    if _offered_as_alternatives(text, [(block.start, block.end) for block, _ in read_blocks]):
-        return Found(Rung.AMBIGUOUS, tuple(call for _, calls in read_blocks for call in calls))
-    return Found(Rung.LOOSE, tuple(read_blocks[-1][1]), read_blocks[-1][0].body.strip())
+    pieces: list[_Piece] = [
+        ((block.start, block.end), block.body.strip(), calls)
+        for block in blocks
+        if (calls := read(block.body)) is not None and _counts(calls, known)
+    ]
+    return _settled(text, pieces) or _broken_fence(blocks, known)
 
 
 def _broken_fence(blocks: list[Fence], known: Set[str]) -> Found | None:
@@ -166,34 +171,38 @@ def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:
 
 
 def _in_lists(text: str, known: Set[str]) -> Found | None:
-    return _last_piece(text, _pieces(text, _LIST_START), known)
+    return _from_pieces(text, _pieces(text, _LIST_START), known)
 
 
 def _in_objects(text: str, known: Set[str]) -> Found | None:
-    pieces = _pieces(text, _OBJECT_START) if '"' in text else []
-    return _last_piece(text, pieces, known, join=True)
+    pieces = _pieces(text, _OBJECT_START) if "{" in text else []
+    return _from_pieces(text, pieces, known)
 
 
-def _last_piece(text: str, pieces: list[tuple[int, int]], known: Set[str], *, join: bool = False) -> Found | None:
-    """The one distinct list of a text; of several the last, unless they are offered as alternatives."""
-    readable = [((a, b), calls) for a, b in pieces if (calls := read(text[a:b])) is not None and _counts(calls, known)]
-    if not readable:
-        broken = [(a, b) for a, b in pieces if not join and known and _call_spans(text[a:b], known)]
-        return Found(Rung.LOOSE, text=text[slice(*broken[-1])], broken=True) if broken else None
-    distinct = {render_calls(calls) for _, calls in readable}
-    (start, end), calls = readable[-1]
-    if len(distinct) == 1:
-        return Found(Rung.BLOCK, tuple(calls), text[start:end])
-    if join and all(text[a] == "{" for (a, _), _ in readable):
-        return Found(Rung.BLOCK, tuple(call for _, found in readable for call in found))
-    if _offered_as_alternatives(text, [span for span, _ in readable]):
-        return Found(Rung.AMBIGUOUS, tuple(call for _, found in readable for call in found))
-    return Found(Rung.LOOSE, tuple(calls), text[start:end])
+def _from_pieces(text: str, spans: list[tuple[int, int]], known: Set[str]) -> Found | None:
+    pieces: list[_Piece] = [
+        ((a, b), text[a:b], calls) for a, b in spans if (calls := read(text[a:b])) is not None and _counts(calls, known)
+    ]
+    if pieces:
+        return _settled(text, pieces)
+    broken = [(a, b) for a, b in spans if known and _call_spans(text[a:b], known)]
+    return Found(Rung.LOOSE, text=text[slice(*broken[-1])], broken=True) if broken else None
 
 
-def _offered_as_alternatives(text: str, spans: list[tuple[int, int]]) -> bool:
-    (_, left), (right, _) = spans[-2], spans[-1]
-    return right - left < 200 and _ALTERNATIVE.search(text, left, right) is not None
+def _settled(text: str, pieces: list[_Piece]) -> Found | None:
+    """One list of calls out of several places: the one distinct list; single calls joined; else the last list."""
+    if not pieces:
+        return None
+    _, source, calls = pieces[-1]
+    if len({render_calls(found) for _, _, found in pieces}) == 1:
+        return Found(Rung.BLOCK, tuple(calls), source)
+    between = [text[left[1] : right[0]] for (left, _, _), (right, _, _) in pairwise(pieces)]
+    everything = tuple(call for _, _, found in pieces for call in found)
+    if len(between[-1]) < 200 and _ALTERNATIVE.search(between[-1]):
+        return Found(Rung.AMBIGUOUS, everything)
+    if all(len(found) == 1 for _, _, found in pieces) and not any(map(_CORRECTION.search, between)):
+        return Found(Rung.BLOCK, everything)
+    return Found(Rung.LOOSE, tuple(calls), source)
 
 
 def _in_running_text(text: str, known: Set[str]) -> Found:

@@ -48,7 +48,9 @@ def mismatch(call: Call, reference: Reference, known: Functions, *, positional: 
     return _wrong_value(given, accepted, properties)
 
 
-def _wrong_value(given: Mapping[str, Json], accepted: Mapping[str, Sequence[Json]], properties: Mapping[str, Json]) -> str | None:
+def _wrong_value(
+    given: Mapping[str, Json], accepted: Mapping[str, Sequence[Json]], properties: Mapping[str, Json]
+) -> str | None:
     for parameter, value in given.items():
         if parameter not in accepted or (properties and parameter not in properties):
             return f"unknown parameter {parameter}"
@@ -75,14 +77,14 @@ def _equal(value: Json, accepted: Json, schema: Mapping[str, Json]) -> bool:
     if isinstance(accepted, str):
         return isinstance(value, str) and standard_string(value) == standard_string(accepted)
     if isinstance(accepted, bool) or accepted is None or isinstance(value, bool):
-        return value is accepted
+        return bool(value is accepted)
     return isinstance(value, int | float) and _equal_number(value, accepted, schema.get("type"))
 
 
-def _equal_number(value: float, accepted: float, expected: Json) -> bool:
+def _equal_number(value: Json, accepted: Json, expected: Json) -> bool:
     if isinstance(value, float) and expected == "integer" and not isinstance(accepted, float):
         return False
-    return value == accepted
+    return bool(value == accepted)
 
 
 def _equal_dict(value: Mapping[str, Json], accepted: Mapping[str, Json], properties: Mapping[str, Json]) -> bool:

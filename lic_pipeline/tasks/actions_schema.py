@@ -20,7 +20,9 @@ def check_functions(functions: Json, field: str) -> None:
         if properties is not None and not (
             isinstance(properties, dict) and all(isinstance(inner, dict) for inner in properties.values())
         ):
-            raise RecordError("must describe each parameter by an object", field=f"{field}[{place}].parameters.properties")
+            raise RecordError(
+                "must describe each parameter by an object", field=f"{field}[{place}].parameters.properties"
+            )
         required = (parameters or {}).get("required")
         if required is not None and not isinstance(required, list):
             raise RecordError("must be a list of names", field=f"{field}[{place}].parameters.required")

@@ -11,32 +11,19 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z]+")
 _STOP = frozenset(
-    "a an the is are was were be been being has have had do does did will would can could should of in on at to for from by "
-    "with and or but if then so thus therefore hence that this these those it its as we us our ours s t re ve ll d m how much many "
-    "what which who when where why now after all each every per there here not no yes also based information provided given "
-    "he she they her his their him them hers theirs calculate find determine compute answer result final equal equals text approximately about roughly exactly".split()
+    """a an the is are was were be been being has have had do does did will would can could should of in on at to for
+    from by with and or but if then so thus therefore hence that this these those it its as we us our ours s t re ve ll
+    d m how much many what which who when where why now after all each every per there here not no yes also based
+    information provided given he she they her his their him them hers theirs calculate find determine compute answer
+    result final equal equals text approximately about roughly exactly""".split()  # noqa: SIM905 - reads as a list
 )
 _CONDITION = re.compile(r"\bif\b[^,?.]*", re.IGNORECASE)
 _FIRST_PERSON = frozenset({"i", "my", "me", "mine"})
 _SECOND_PERSON = frozenset({"you", "your"})
 _TOTAL = frozenset({"total", "altogether", "overall", "sum", "combined", "together"})
 _PARTIAL = frozenset(
-    {
-        "first",
-        "second",
-        "third",
-        "previous",
-        "other",
-        "brother",
-        "sister",
-        "mom",
-        "mother",
-        "father",
-        "friend",
-        "initial",
-        "initially",
-        "rest",
-    }
+    """first second third previous other brother sister mom mother father friend initial initially
+    rest""".split()  # noqa: SIM905 - reads as a list
 )
 _SAME = {
     "totals": "total",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lic_pipeline.tasks.math_asked import relevance
 from lic_pipeline.tasks.math_values import Number, numbers
@@ -16,10 +17,13 @@ _PARENTHESES = re.compile(r"\([^()\n]{0,200}\)|\[[^\[\]\n]{0,200}\]\(")
 _WORD_BEFORE = re.compile(r"[A-Za-z]{2}\s$")
 _EQUALS = re.compile(r"[=≈]|\b(?:equals|is equal to|comes (?:out )?to|amounts to|works out to)\b", re.IGNORECASE)
 _COPULA = re.compile(
-    r"\b(?:is|are|was|were|be|been|totals?|totall?ed|totall?ing|(?:total|sum|altogether|average|result|profit|balance|score|amount)"
-    r"(?:\sof)?|equals?|has|have|had|makes?|made|earns?|earned|costs?|gets?|got|becomes?|leaves?|left with|needs?|needed"
+    r"\b(?:is|are|was|were|be|been|totals?|totall?ed|totall?ing"
+    r"|(?:total|sum|altogether|average|result|profit|balance|score|amount)(?:\sof)?|equals?|has|have|had|makes?|made|earns?|earned|costs?|gets?|got|becomes?|leaves?|left with|needs?|needed"
     r"|spends?|spent|saves?|saved|scored?|scores|pays?|paid|gives?|giving|leaving|yields?|contains?|sold|therefore|thus|hence|so)\b|:",
     re.IGNORECASE,
+)
+_RESTATES = re.compile(
+    r"[\s,(]*(?:[≈=]|or|i\.e\.|that is)?[\s,]*(?:about|approximately|roughly|around|nearly|exactly)?\s*", re.IGNORECASE
 )
 _OR_BETWEEN = re.compile(r"[^.;?!]{0,120}?(?:,|\s)\s?or\b[^.;?!\d]{0,80}$", re.IGNORECASE)
 _OPERATOR = re.compile(r"[^=≈.;\n]{0,40}?[-+*/÷][\s$(]*(?:\([^()\n]*\))?[\s$(]*")
@@ -52,6 +56,8 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
     pool = [n for n in outside if not n.weak] or [n for n in found if not n.weak] or outside or found
     if _single(pool):
         return Choice(pool[-1] if len(pool) > 1 and pool[-1].percent else pool[0])
+    if len(pool) == 2 and _restated(text, *pool):
+        return Choice(pool[1] if pool[1].percent else pool[0])
     offered = _alternatives(text, pool)
     if offered:
         return Choice(rivals=tuple(offered))
@@ -82,7 +88,7 @@ def best_labelled(labelled: list[tuple[Number, str]], question: str) -> Number |
 def _operands(text: str, found: list[Number]) -> set[int]:
     """Where the operands of calculations stand ("36 + 46 + 40 = 122": all but 122)."""
     places: set[int] = set()
-    for left, right in zip(found, found[1:], strict=False):
+    for left, right in pairwise(found):
         if right.start - left.end <= 60 and _OPERATOR.fullmatch(text, left.end, right.start):
             places |= {left.start, right.start}
     return places
@@ -114,7 +120,7 @@ def _single(pool: list[Number]) -> bool:
 def _outside_parentheses(text: str, start: int, end: int, found: list[Number]) -> list[Number]:
     if "(" not in text[start:end]:
         return found
-    asides = [match.span() for match in _PARENTHESES.finditer(text, start, end) if not _in_apposition(text, match, found)]
+    asides = [m.span() for m in _PARENTHESES.finditer(text, start, end) if not _in_apposition(text, m, found)]
     return [n for n in found if not any(a <= n.start and n.end <= b for a, b in asides)]
 
 
@@ -128,7 +134,7 @@ def _in_apposition(text: str, parentheses: re.Match[str], found: list[Number]) -
 
 def _alternatives(text: str, pool: list[Number]) -> list[Number]:
     """The values joined by "or", where they differ by more than rounding or the percent sign."""
-    for left, right in zip(pool, pool[1:], strict=False):
+    for left, right in pairwise(pool):
         between = text[left.end : right.start]
         if len(between) > 200 or not _OR_BETWEEN.match(between) or _SAME_AS.search(between):
             continue
@@ -137,11 +143,16 @@ def _alternatives(text: str, pool: list[Number]) -> list[Number]:
     return []
 
 
+def _restated(text: str, left: Number, right: Number) -> bool:
+    """True for one quantity written twice: "0.4 or 40%", "86/3, about 28.67"."""
+    return _RESTATES.fullmatch(text, left.end, right.start) is not None and _same_quantity(left, right)
+
+
 def _same_quantity(left: Number, right: Number) -> bool:
     if left.percent != right.percent:
         plain, percent = (right, left) if left.percent else (left, right)
         return plain.value * 100 == percent.value
-    rounded = 1 < max(left.value.denominator, right.value.denominator)
+    rounded = max(left.value.denominator, right.value.denominator) > 1
     return rounded and abs(left.value - right.value) * 200 <= abs(left.value)
 
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Rung
 from lic_pipeline.tasks.math_choose import Choice, best_labelled, choose, offers_alternatives
-from lic_pipeline.tasks.math_passages import concludes, first_point, is_bullet, passages_of, set_aside, without_checks
+from lic_pipeline.tasks.math_passages import (
+    concludes,
+    first_point,
+    has_digit,
+    is_bullet,
+    passages_of,
+    set_aside,
+    without_checks,
+)
 from lic_pipeline.tasks.math_values import Number, normalise
 from lic_pipeline.tasks.text import declines
 
@@ -20,13 +28,17 @@ _HASHES = re.compile(
     r"^[ \t>]*####[ \t]*(?:(?:final )?answer\s*[:=]?\s*)?([^\n]{1,120})$", re.MULTILINE | re.IGNORECASE
 )
 _MARKER = re.compile(
-    r"(?P<strong>\bfinal\s(?:numerical\s|numeric\s)?(?:answer|result)\b\W{0,6}?(?:(?:\s?(?:is|are|was|would be|should be|comes to|equals))\b|\s?[:=]|(?=\s*\n)|(?=\s\$?\d))"
-    r"|\b(?:the|my|our|corrected|correct|right|actual)\s(?:\w+\s){0,2}?answer\s(?:(?:to\s[^.\n:]{1,80}?\s)?(?:is|would be|should be|comes (?:out )?to|becomes|equals))\b\s?:?)"
+    r"(?P<strong>\bfinal\s(?:numerical\s|numeric\s)?(?:answer|result)\b\W{0,6}?"
+    r"(?:\s?(?:is|are|was|would be|should be|comes to|equals)\b|\s?[:=]|(?=\s*\n)|(?=\s\$?\d))"
+    r"|\b(?:the|my|our|corrected|correct|right|actual)\s(?:\w+\s){0,2}?answer\s(?:to\s[^.\n:]{1,80}?\s)?"
+    r"(?:is|would be|should be|comes (?:out )?to|becomes|equals)\b\s?:?)"
     r"|\b(?:answer|ans\.?)\s{0,2}[:=](?!=)|^[ \t]*#{1,6}\s*(?:the\s)?(?:final\s)?(?:answer|result|solution)\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_KEYWORDS = ("answer", "result", "solution", "ans")
 _INVENTED = re.compile(
-    r"\n[ \t#>*]*(?:(?:new |next |another |follow-up )?(?:question|problem)(?:\s*\d+)?|Q\d*|human|user|student|instruction)\**\s*:",
+    r"\n[ \t#>*]*(?:(?:new |next |another |follow-up )?(?:question|problem)(?:\s*\d+)?|Q\d*|human|user|student"
+    r"|instruction)\**\s*:",
     re.IGNORECASE,
 )
 _OR_BOXES = re.compile(r"[}$\\()\s,]*\bor\b[\s$\\(]*")
@@ -55,7 +67,11 @@ def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extract
     if whole:
         return _finish(_whole(plain))
     plain = _first_solution(plain)
-    return _finish(_strict(plain, question) or _loose(plain, question))
+    strict = _strict(plain, question)
+    if strict is not None and strict.rung is Rung.BOXED and strict.choice.empty:
+        # A box that holds a formula or a word says that there is no number, unless one is stated after it.
+        return _finish(_loose(plain[strict.start :].partition("}")[2], question))
+    return _finish(strict or _loose(plain, question))
 
 
 def _finish(found: _Found | None) -> tuple[Extraction, Number | None]:
@@ -109,7 +125,7 @@ def _differs(one: _Found, other: _Found) -> bool:
 
 
 def _boxed(text: str, question: str) -> _Found | None:
-    """The last box that holds a value; of a list of labelled boxes the one asked for; boxes joined by "or" are rivals."""
+    """The last box that holds a value; of listed boxes the one asked for; boxes joined by "or" are rivals."""
     if "\\" not in text:
         return None
     boxes = list(_BOX.finditer(text))[-8:]
@@ -118,8 +134,6 @@ def _boxed(text: str, question: str) -> _Found | None:
     spans = [_box_span(text, match) for match in boxes]
     choices = [choose(text, *span, question, words=True) for span in spans]
     choice = choices[-1]
-    if choice.empty:
-        return None
     if len(boxes) > 1 and choice.number is not None:
         previous = choices[-2].number
         between = text[spans[-2][1] : boxes[-1].start()]
@@ -168,11 +182,36 @@ def _hashed(text: str, start: int) -> _Found | None:
 
 def _marked(text: str, start: int, question: str) -> _Found | None:
     """The value after the last answer marker that has one."""
-    for match in reversed(list(_MARKER.finditer(text, start))[-12:]):
+    # Markers are sought around their keyword: scanning the whole text with the full pattern is ten times slower.
+    before = len(text)
+    for place in _keyword_places(text, start):
+        if place >= before:
+            continue
+        window = max(start, place - 50), min(len(text), place + 120)
+        match = next((m for m in _MARKER.finditer(text, *window) if m.start() <= place < m.end()), None)
+        if match is None:
+            continue
+        before = match.start()
         found = _after_marker(text, match, question)
         if found is not None:
             return found
     return None
+
+
+def _keyword_places(text: str, start: int) -> list[int]:
+    """Where the words stand that a marker may hold, the last twelve, last one first."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters change their length in lower case
+        lowered = text
+    places: set[int] = set()
+    for word in _KEYWORDS:
+        place = len(text)
+        for _ in range(12):
+            place = lowered.rfind(word, start, place)
+            if place < 0:
+                break
+            places.add(place)
+    return sorted(places, reverse=True)[:12]
 
 
 def _after_marker(text: str, match: re.Match[str], question: str) -> _Found | None:
@@ -198,7 +237,7 @@ def _after_marker(text: str, match: re.Match[str], question: str) -> _Found | No
 
 
 def _agreed(text: str, choices: list[tuple[tuple[int, int], Choice]], start: int, question: str) -> _Found | None:
-    """One find when all passages agree, or one of them fits the question best; rivals only when offered side by side."""
+    """One find when all passages agree, or one fits the question best; rivals only when offered side by side."""
     if not choices:
         return None
     first = choices[0][1]
@@ -217,23 +256,27 @@ def _agreed(text: str, choices: list[tuple[tuple[int, int], Choice]], start: int
 
 def _loose(text: str, question: str) -> _Found | None:
     """The conclusion, else the last number of the last sentence that is no check, aside, example or question."""
-    spans = list(passages_of(text, max(0, len(text) - _TAIL), len(text)))
-    stated = [span for span in without_checks(text, spans) if not set_aside(text[slice(*span)])]
-    spoken: _Found | None = None
+    begin = max(0, len(text) - _TAIL)
+    spans = without_checks(text, list(passages_of(text, begin, len(text))))
+    declined = declines(text[begin:])
     weak: _Found | None = None
-    for place in range(len(stated) - 1, -1, -1):
-        start, end = stated[place]
-        if declines(text[start:end]):
+    visited: list[tuple[int, int]] = []
+    for place in range(len(spans) - 1, -1, -1):
+        start, end = spans[place]
+        sentence = text[start:end]
+        if declined and not set_aside(sentence) and declines(sentence):
             break
+        visited.append(spans[place])
+        if not has_digit(sentence) or set_aside(sentence):
+            continue
         choice = choose(text, start, end, question, words=False)
         if choice.empty:
-            spoken = spoken or _in_words(text, start, end)
             continue
-        found = _concluded(text, stated[: place + 1], choice, question)
-        if found.choice.number is None or found.choice.number.weak < 2 or concludes(text[start:end]):
+        found = _concluded(text, spans[: place + 1], choice, question)
+        if found.choice.number is None or found.choice.number.weak < 2 or concludes(sentence):
             return found
         weak = weak or found
-    return weak or spoken
+    return weak or _in_words(text, visited)
 
 
 def _concluded(text: str, spans: list[tuple[int, int]], choice: Choice, question: str) -> _Found:
@@ -254,6 +297,8 @@ def _listed(text: str, spans: list[tuple[int, int]], question: str) -> Number | 
     for start, end in reversed(spans):
         if not is_bullet(text, (start, end)):
             break
+        if set_aside(text[start:end]):
+            continue
         first = first_point(text, (start, end))
         choice = choose(text, first, end, question, words=False)
         if choice.number is not None:
@@ -266,6 +311,11 @@ def _listed(text: str, spans: list[tuple[int, int]], question: str) -> Number | 
     return best_labelled(labelled[::-1], question) if len(labelled) > 1 else None
 
 
-def _in_words(text: str, start: int, end: int) -> _Found | None:
-    choice = choose(text, start, end, words=True)
-    return _Found(Rung.CONCLUSION, choice, start) if choice.number is not None else None
+def _in_words(text: str, spans: list[tuple[int, int]]) -> _Found | None:
+    """The last of these passages (last one first) that spells a value in words."""
+    for start, end in spans:
+        if not set_aside(text[start:end]):
+            choice = choose(text, start, end, words=True)
+            if choice.number is not None:
+                return _Found(Rung.CONCLUSION, choice, start)
+    return None

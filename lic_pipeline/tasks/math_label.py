@@ -12,7 +12,8 @@ from lic_pipeline.records import Extraction, Rung, Strategy
 from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
 
 _CONDITION = re.compile(
-    r"(?:^|\n)[\s>*_#•+-]*(?:\w+\s){0,2}(?:if|assuming|in case|when|option|case|scenario|possibility|interpretation)\b[^\n]{0,300}?\d",
+    r"(?:^|\n)[\s>*_#•+-]*(?:\w+\s){0,2}(?:if|assuming|in case|when|option|case|scenario|possibility|interpretation)\b"
+    r"[^\n]{0,300}?\d",
     re.IGNORECASE,
 )
 _TAIL = 600

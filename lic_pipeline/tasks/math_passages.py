@@ -11,8 +11,9 @@ Span = tuple[int, int]
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)])\s|([^\n]{0,200}:[\s*_]*\n+)[ \t]*(?:[-*+•]|\d{1,2}[.)])\s")
 _ASIDE = re.compile(
-    r"^[\s>*_#()•+-]*(?:if|suppose|unless|for (?:example|instance)|e\.g\.|example|let me know|notes?\b(?! that the (?:answer|total))"
-    r"|sanity|proof|please|feel free|would you|do you|could you|can you|remember|assumptions?:|would|am i|is th(?:is|at|ere))\b",
+    r"^[\s>*_#()•+-]*(?:if|suppose|unless|for (?:example|instance)|e\.g\.|example|let me know|sanity|proof|please"
+    r"|notes?\b(?! that the (?:answer|total))|feel free|would you|do you|could you|can you|remember|assumptions?:|would"
+    r"|am i|is th(?:is|at|ere))\b",
     re.IGNORECASE,
 )
 _EXAMPLE = re.compile(
@@ -20,14 +21,18 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _CHECK = re.compile(
-    r"^[\s>*_#()•+`-]*(?:(?:(?:now|finally|first|quickly),?\s)?(?:let's|let us|let me|we can|we could|i can|i'll|you can|to"
-    r"|if (?:you|we)(?: \w+)? (?:to|want|wanted)|step \d+\W+|final|optional|quick|as a|a|here's a|just to)?\s?(?:also |now |quickly |to |a )*"
-    r"(?:verif(?:y|ication|ying)|(?:double[- ]?|cross[- ]?|sanity[- ]?)?check(?:ing)?|confirm(?:ing|ation)?)\b)",
+    r"^[\s>*_#()•+`-]*(?:(?:now|finally|first|quickly),?\s)?"
+    r"(?:let's|let us|let me|we can|we could|i can|i'll|you can|to|if (?:you|we)(?: \w+)? (?:to|want|wanted)"
+    r"|step \d+\W+|final|optional|quick|as a|a|here's a|just to)?\s?(?:also |now |quickly |to |a )*"
+    r"(?:verif(?:y|ication|ying)|(?:double[- ]?|cross[- ]?|sanity[- ]?)?check(?:ing)?|confirm(?:ing|ation)?)\b",
     re.IGNORECASE,
 )
 _CONFIRMED = re.compile(r"[✓✔✅]|\b(?:matches the|which matches|confirming|confirms|checks out)\b", re.IGNORECASE)
+_CHECK_HINTS = ("verif", "check", "confirm", "match", "✓", "✔", "✅")
+_DIGIT = re.compile(r"[0-9]")
 _CONCLUDES = re.compile(
-    r"^\W*(?:therefore|thus|hence|so|final(?! check)|in conclusion|conclusion|answer|the answer|in summary|to conclude|overall|result)\b",
+    r"^\W*(?:therefore|thus|hence|so|final(?! check)|in conclusion|conclusion|answer|the answer|in summary|to conclude"
+    r"|overall|result)\b",
     re.IGNORECASE,
 )
 _IN_PARENTHESES = re.compile(r"^[\s*_]*\(.*\)[\s*_.]*$", re.DOTALL)
@@ -80,18 +85,23 @@ def set_aside(sentence: str) -> bool:
 
 def without_checks(text: str, spans: list[Span]) -> list[Span]:
     """The passages without checks of a result already stated; all of them when nothing else holds a digit."""
+    tail = text[spans[0][0] :].lower() if spans else ""
+    if not any(hint in tail for hint in _CHECK_HINTS):
+        return spans
     kept: list[Span] = []
-    checking = False
+    checking = stated = False
     for start, end in spans:
         piece = text[start:end]
         if _CHECK.match(piece):
-            checking = any(_has_digit(text[a:b]) for a, b in kept)
+            checking = stated
         elif checking and _CONCLUDES.match(piece):
             checking = False
         if not checking and (_CONCLUDES.match(piece) or not _CONFIRMED.search(piece)):
             kept.append((start, end))
-    return kept if any(_has_digit(text[a:b]) for a, b in kept) else spans
+            stated = stated or has_digit(piece)
+    return kept if stated else spans
 
 
-def _has_digit(piece: str) -> bool:
-    return any(mark.isdigit() for mark in piece)
+def has_digit(piece: str) -> bool:
+    """True when a piece of text holds a digit."""
+    return _DIGIT.search(piece) is not None

@@ -25,20 +25,18 @@ _TYPOGRAPHY = str.maketrans(
         **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
     }
 )  # fmt: skip
+_PART = r"\s*(-?[\d,.]{1,40})\s*"
+_SEPARATOR = re.compile(r"[{\\,~](?<=\d.)(?:(?<=\{)\\?,\}|(?<=\\)[,!;: ]|(?<=,)\\!|(?<=~))\s?(?=\d{3}(?!\d))")
+_FRACTION = re.compile(rf"\\[dtc]?frac\s*(?:\{{{_PART}\}}\s*\{{{_PART}\}}|(\d)(\d)(?!\d))")
 _LATEX = (
-    (re.compile(r"(?<=\d)(?:\{,\}|\\[,!;: ]|\{\\,\}|,\\!|~)\s?(?=\d{3}(?!\d))"), ","),
-    (re.compile(r"\\(?:text|textbf|mathbf|mathrm|mathit|textit|textrm|operatorname|bf|rm|mbox)\s?\{([^{}]{0,200})\}"), r"\1"),
-    (re.compile(r"(?<=\d)\s*\\[dtc]?frac\s*(\d)(\d)(?!\d)"), r" \1/\2"),
-    (re.compile(r"\\[dtc]?frac\s*(\d)(\d)(?!\d)"), r"\1/\2"),
-    (re.compile(r"(?<=\d)\s*\\[dtc]?frac\s*\{\s*([\d,.]{1,40})\s*\}\s*\{\s*([\d,.]{1,40})\s*\}"), r" \1/\2"),
-    (re.compile(r"\\[dtc]?frac\s*\{\s*(-?[\d,.]{1,40})\s*\}\s*\{\s*([\d,.]{1,40})\s*\}"), r"\1/\2"),
+    (re.compile(r"\\(?:text|math)?(?:bf|rm|it)?(?:(?<=text)|(?<=bf)|(?<=rm)|(?<=it))\s?\{([^{}]{0,200})\}"), r"\1"),
     (re.compile(r"\\(?:times|cdot|ast)(?![A-Za-z])"), "*"),
     (re.compile(r"\\(?:approx|simeq)(?![A-Za-z])"), "≈"),
-    (re.compile(r"\\(?:left|right|displaystyle|quad|qquad|large|Large|,|;|:|!| )(?![A-Za-z])"), " "),
+    (re.compile(r"\\(?:left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])"), " "),
     (re.compile(r"\\([$%#&])"), r"\1"),
-)  # fmt: skip
-_BOLD = re.compile(r"\*\*(?!\d)|(?<!\d)\*\*|__(?!\d)|(?<!\d)__|\*\*(?=\d[^\n]*\*\*)")
-_UNIT_POWER = re.compile(r"(?<=[A-Za-z)}])\s?\^\s?\{?-?\d{1,3}\}?|(?<=[A-Za-z])\*\*\d(?!\d)")
+)
+_POWER_OF_TWO_STARS = re.compile(r"\d\*\*\d")
+_UNIT_POWER = re.compile(r"\s?\^(?:(?<=[A-Za-z)}]\^)|(?<=[A-Za-z)}]\s\^))\s?\{?-?\d{1,3}\}?")
 
 _GROUPED = (
     r"\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)"  # 1.234,56
@@ -69,6 +67,10 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_DIGITS = re.compile(r"[0-9]+")
+_PREFIX = re.compile(
+    r"(?:[-+]\s?|[Nn]egative\s)?(?:[$€£¥₹₱]|US\$|USD\s?|EUR\s?|GBP\s?|Rs\.?\s?)\s?-?\.?$|(?:[-+]\s?|[Nn]egative\s)\.?$|\.$"
+)
 _LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
 _COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
 _UNITS_OF_TIME = (
@@ -81,6 +83,8 @@ _DURATION_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BASIS_BEFORE = re.compile(r"(?:\b(?:per|every|each)\s|[A-Za-z]\s?/\s?)$", re.IGNORECASE)
+_VARIABLE_BEFORE = re.compile(r"(?<![A-Za-z\\])[A-Za-wyzB-Z]\)?\s?[-+]\s?$")
+_VARIABLE_AFTER = re.compile(r"\s?[-+]\s?\d{0,3}[A-Za-z](?![A-Za-z])")
 _LABEL_BEFORE = re.compile(
     r"\b(?:steps?|parts?|cases?|options?|equations?|eq\.|questions?|problems?|years?|weeks?|days?|months?|chapters?"
     r"|figures?|tables?|grades?|scenarios?|rounds?|lines?|sections?|stages?|phases?|items?|no\.|numbers?|solutions?|methods?|notes?)"
@@ -122,19 +126,37 @@ def normalise(text: str) -> str:
     if not text.isascii():
         text = text.translate(_TYPOGRAPHY)
     if "\\" in text or "{,}" in text or "~" in text:
+        text = _SEPARATOR.sub(",", text)
+    if "\\" in text:
+        if "frac" in text:
+            text = _FRACTION.sub(_with_slash, text)
         for pattern, plain in _LATEX:
             text = pattern.sub(plain, text)
-    if "^" in text or "**" in text:
+    if "^" in text:
         text = _UNIT_POWER.sub("", text)
-    if "**" in text or "__" in text:
-        text = _BOLD.sub("", text)
-    return text
+    if "**" in text and _POWER_OF_TWO_STARS.search(text) is None:
+        text = text.replace("**", "")
+    return text.replace("__", "") if "__" in text else text
+
+
+def _with_slash(match: re.Match[str]) -> str:
+    top, bottom = (match[1], match[2]) if match[1] is not None else (match[3], match[4])
+    return f"{' ' if match.string[match.start() - 1 : match.start()].isdigit() else ''}{top}/{bottom}"
 
 
 def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
     """The values of a normalised text between two places, in order. Tokens that are no values are left out."""
     stop = len(text) if end is None else end
-    for match in _NUMBER.finditer(text, start, stop):
+    position = start
+    while (digit := _DIGITS.search(text, position, stop)) is not None:
+        begin = max(position, digit.start() - 14)
+        prefix = _PREFIX.search(text[begin : digit.start()])
+        match = _NUMBER.match(text, begin + prefix.start(), stop) if prefix is not None else None
+        match = match or _NUMBER.match(text, digit.start(), stop)
+        if match is None:
+            position = digit.end()
+            continue
+        position = match.end()
         value = _value(match)
         if value is None:
             continue
@@ -142,12 +164,13 @@ def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Numbe
         if _is_no_value(match, before, text):
             continue
         weak = _weakness(match, before, text, stop)
-        source = match.group().strip()
-        yield Number(value, match.start(), match.end(), source, percent=bool(match["percent"]), weak=weak)
+        yield Number(
+            value, match.start(), match.end(), match.group().strip(), percent=bool(match["percent"]), weak=weak
+        )
 
 
 def _is_no_value(match: re.Match[str], before: str, text: str) -> bool:
-    if _BASIS_BEFORE.search(before):
+    if _BASIS_BEFORE.search(before) or _VARIABLE_BEFORE.search(before) or _VARIABLE_AFTER.match(text, match.end()):
         return True
     following = text[match.end() : match.end() + 2]
     bare = match["currency"] is None and match.end() - match.start() <= 3
@@ -186,7 +209,12 @@ def _plain(body: str) -> Fraction | None:
         return None
     if "." in body and "," in body and body.rfind(",") > body.rfind("."):
         body = body.replace(".", "").replace(",", ".")
-    return Fraction(body.replace(",", "").replace(" ", "").replace("'", "").replace("_", ""))
+    if not body.isdigit():
+        body = body.replace(",", "").replace(" ", "").replace("'", "").replace("_", "")
+    whole, _, decimals = body.partition(".")
+    if not decimals:
+        return Fraction(int(whole))
+    return Fraction(int(whole + decimals), 10 ** len(decimals))
 
 
 def _suffix(match: re.Match[str], value: Fraction) -> Fraction | None:
@@ -197,13 +225,15 @@ def _suffix(match: re.Match[str], value: Fraction) -> Fraction | None:
         return value if match["clock"].startswith(":00") else None
     exponent = match["exp"] or match["ten"]
     if exponent:
-        return value * Fraction(10) ** int(exponent) if abs(int(exponent)) <= _MAX_EXPONENT else None
+        return Fraction(value * Fraction(10) ** int(exponent)) if abs(int(exponent)) <= _MAX_EXPONENT else None
     if match["power"]:
         power = int(match["power"])
-        return value**power if abs(power) <= 64 and value and len(match["body"]) <= 9 else None
+        return Fraction(value**power) if abs(power) <= 64 and value and len(match["body"]) <= 9 else None
     if match["short"]:
         return value * 1000
     if match["large"]:
+        if len(match["large"]) == 1 and match["currency"] is None:
+            return None
         return value * 10 ** _LARGE[match["large"].strip(" -\n\t").lower()]
     return value
 
@@ -215,7 +245,7 @@ def _with_bar(tail: str, value: Fraction, *, mixed: bool) -> Fraction | None:
         return None
     if not mixed:
         return value / divisor
-    numerator = Fraction(top.strip())
+    numerator = Fraction(int(top))
     return value + numerator / divisor if value.denominator == 1 and numerator < divisor else None
 
 

@@ -17,23 +17,42 @@ TRUNCATED_REASONING = "truncated_reasoning"
 _TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?])[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])|\n\s*\n|\n(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)"
+_STOP = re.compile(r"[.!?\n]")
+_AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
+_AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)")
+_DECLINE_HINTS = (
+    "sorry",
+    "afraid",
+    "able to",
+    "cannot",
+    "can't",
+    "won't",
+    "not ",
+    "decline",
+    "functions",
+    "lack",
+    "insuff",
 )
 _REFUSAL = re.compile(
-    r"\b(?:i(?:'m| am) (?:sorry|afraid|unable|not able)|i (?:can(?:'t|not)|won't|will not|must decline|have to decline)"
-    r"|(?:none of|no|the) (?:the )?(?:given |provided |available |listed )?functions? (?:can|is|are|could)\b"
-    r"|cannot (?:be )?(?:help|assist|answer|comply|fulfil|provide|use|determin|calculat|comput|solv|complet|proceed|make)"
+    r"\b(?:i(?:'m| am) (?:sorry|afraid|unable|not able)"
+    r"|i (?:can(?:'t|not)|won't|will not|must decline|have to decline)"
+    r"|(?:none of|no) (?:the )?(?:given |provided |available |listed )?functions (?:can|is|are|could)\b"
+    r"|cannot (?:be )?(?:help|assist|answer|comply|fulfil|provide|use|determin|calculat|comput|solv|complet|proceed"
+    r"|make)"
     r"|can(?:'t|not) (?:be )?(?:answered|determined|calculated|computed|solved|used|invoked|called)"
     r"|(?:not enough|insufficient|lack(?:s|ing)?(?: of)?(?: the)?(?: necessary| required)?) "
     r"(?:information|data|details|parameters?|context)"
-    r"|not possible to (?:answer|determine|calculate|compute|solve|say)|unable to (?:help|assist|answer|determine|calculate))",
+    r"|not possible to (?:answer|determine|calculate|compute|solve|say)"
+    r"|unable to (?:help|assist|answer|determine|calculate))",
     re.IGNORECASE,
 )
+_ASKS_TO = r"provide|specify|clarify|confirm|tell|share|give|state|supply|indicate"
 _REQUEST = re.compile(
-    r"\b(?:(?:please|kindly|could you|can you|would you) (?:please )?(?:provide|specify|clarify|confirm|tell|share|give"
-    r"|state|supply|indicate|let me know (?:the|what|which|how|whether|if you (?:have|mean|want)))|(?:i(?:'ll| will)? need|i require|need to know|i'd need) "
-    r"(?:to know|more|some|additional|further|the|your|a few)|(?:let me know|tell me) (?:the|what|which|how|whether|your))",
+    rf"\b(?:(?:please|kindly|could you|can you|would you) (?:please )?(?:{_ASKS_TO}"
+    r"|let me know (?:the|what|which|how|whether|if you (?:have|mean|want)))"
+    r"|(?:i(?:'ll| will|'d| would| still)? need|i require|need to know) "
+    r"(?:to know|more|some|additional|further|the|your|a few)"
+    r"|(?:let me know|tell me) (?:the|what|which|how|whether|your))",
     re.IGNORECASE,
 )
 _OFFER = re.compile(
@@ -61,7 +80,7 @@ def visible_text(text: str) -> tuple[str, bool]:
 
     A closing tag without an opening one ends reasoning that began in the prompt: all before it is dropped.
     """
-    if "<" not in text and "[" not in text:
+    if "<" not in text and "THINK]" not in text:
         return text, False
     kept: list[str] = []
     position = depth = 0
@@ -120,9 +139,15 @@ def without_fences(text: str) -> str:
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence, in order; blank lines, list items and headings end one too."""
     position = 0
-    for gap in _SENTENCE_END.finditer(text):
-        if gap.start() > position:
-            yield position, gap.start()
+    for stop in _STOP.finditer(text):
+        if stop.start() < position:
+            continue
+        gap = (_AFTER_LINE if stop.group() == "\n" else _AFTER_MARK).match(text, stop.end())
+        if gap is None:
+            continue
+        end = stop.start() if stop.group() == "\n" else stop.end() + len(gap.group().rstrip())
+        if end > position:
+            yield position, end
         position = gap.end()
     if position < len(text):
         yield position, len(text)
@@ -136,7 +161,9 @@ def sentences(text: str) -> list[str]:
 
 def declines(text: str) -> bool:
     """True when the text says that it will not or cannot answer."""
-    return _REFUSAL.search(text.replace("’", "'")) is not None
+    plain = text.replace("’", "'").lower()
+    # The hints are substrings of every refusal; looking for them first spares most texts the slow pattern.
+    return any(hint in plain for hint in _DECLINE_HINTS) and _REFUSAL.search(plain) is not None
 
 
 def count_questions(text: str) -> int:
@@ -169,7 +196,7 @@ def reasoning_flags(reply: Reply) -> tuple[str, ...]:
 
 
 def unanswered(extraction: Extraction) -> Verdict:
-    """The verdict of an extraction without an answer: score 0, ``ambiguous`` or ``no_answer``. Raises ValueError else."""
+    """Score 0 for an extraction without answer: ``ambiguous`` or ``no_answer``. Raises ValueError when it has one."""
     if extraction.answer is not None:
         raise ValueError("the extraction holds an answer; score it")
     verdict = "ambiguous" if extraction.rung is Rung.AMBIGUOUS else "no_answer"
