@@ -1,8 +1,8 @@
 """Durable calls per second of the ledger, at several numbers of calls in flight, beside a plain in-memory loop.
 
 Run: ``python bench/ledger_throughput.py [--calls N] [--target FOLDER_OR_URL] [--reply-chars N]``. Pin it to one core
-(``taskset -c 0``) for the figure of the design; on a shared machine
-trust the calls per CPU second (both threads of the process). The in-memory loop does the same awaiting and keeps the rows in a dict.
+(``taskset -c 0``) for the figure of the design; on a shared machine trust the calls per CPU second (both threads
+of the process). The in-memory loop does the same awaiting and keeps the rows in a dict.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from lic_pipeline.models.ledger.statements import RowInserter, chunks, insert_in
 CHUNK = 256
 """Conversations claimed or changed per statement."""
 
+_SWEEP_S = 86_400.0
 _CLOCK_ID = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Counts on while the machine sleeps.
 
 Later = list[Callable[[], object]]
@@ -33,6 +34,7 @@ class Claims:
         self.owner = owner
         self.epochs: dict[str, int] = {}
         self.lost: set[str] = set()
+        self._providers: set[str] = set()
         self._lease_s = lease_s
         self._heartbeat_s = heartbeat_s
         self._offset = clock_offset
@@ -51,9 +53,11 @@ class Claims:
         return time.time() + self._offset
 
     def register(self, connection: Connection, later: Later) -> None:
-        """Write this owner's row when there is none."""
+        """Write this owner's row when there is none, and sweep out rows nobody has looked at for a day."""
         if not self._registered:
             self._write_lease(connection, later)
+            connection.execute(delete(OWNERS).where(OWNERS.c.lease_until < self.now() - _SWEEP_S))
+            connection.execute(delete(LIVE_RUNS).where(LIVE_RUNS.c.owner.not_in(select(OWNERS.c.owner))))
 
     def renew(self, connection: Connection, later: Later) -> None:
         """Heartbeat. When the row is gone, this owner was too late: find out which claims are lost."""
@@ -64,6 +68,8 @@ class Claims:
             later.append(self._mark_renewed)
             return
         self._write_lease(connection, later)
+        for provider_key in sorted(self._providers):
+            self.join_live(connection, provider_key, later)
         kept: set[str] = set()
         for part in chunks(sorted(self.epochs), CHUNK):
             found = select(CONVERSATIONS.c.conversation_id).where(
@@ -122,6 +128,7 @@ class Claims:
         self.register(connection, later)
         statement = insert_into(self._dialect, LIVE_RUNS).values(provider_key=provider_key, owner=self.owner)
         connection.execute(statement.on_conflict_do_nothing())
+        later.append(lambda: self._providers.add(provider_key))
 
     def count_live(self, connection: Connection, provider_key: str) -> int:
         """Live processes on a provider, by lease and pid; reads only."""

@@ -21,11 +21,12 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from lic_pipeline.models.ledger import reads
-from lic_pipeline.models.ledger.batch import Batches, NewCall, Spend
+from lic_pipeline.models.ledger.batch import Batches
 from lic_pipeline.models.ledger.claims import CHUNK, Claims, server_clock_offset
 from lic_pipeline.models.ledger.database import Database, open_database, storage_errors
 from lic_pipeline.models.ledger.owner import new_owner
 from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey, StoredConversation, Totals
+from lic_pipeline.models.ledger.rows import Spend, encode, new_call
 from lic_pipeline.models.ledger.schema import prepare_schema
 from lic_pipeline.models.ledger.statements import chunks
 from lic_pipeline.models.ledger.writer import Operation, Writer
@@ -37,7 +38,6 @@ HEARTBEAT_SECONDS = 15.0
 _VERDICTS_IN_MEMORY = 20_000
 _DETAIL_CHARACTERS = 2000
 
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 Answer = TypeVar("Answer")
 
 
@@ -125,7 +125,7 @@ class Ledger:
 
     def budget_seen(self, scope: str) -> tuple[float, int]:
         """As ``budget``, at this process's last commit in ``scope``: free of charge, never more than one batch late."""
-        seen = self._batches.spent.get(scope)
+        seen = self._batches.rows.spent.get(scope)
         return self.budget(scope) if seen is None else seen
 
     def _read(self, question: Callable[[Connection], Answer]) -> Answer:
@@ -188,38 +188,23 @@ class Ledger:
         ``budget_scope`` the cost is added to that budget in the same transaction. Raises DriftError when the key holds
         another request in this epoch, ClaimLostError, StorageError; ValueError or TypeError when reply is no JSON.
         """
-        usage = reply.get("usage") or {}
-        cost = reply.get("cost_usd") if cost_usd is None else cost_usd
-        returned = str(reply.get("model_returned") or "")
-        prompt, completion = usage.get("prompt"), usage.get("completion")
-        spend = None
-        if budget_scope is not None:
-            counted = (prompt or 0) + (completion or 0) if tokens is None else tokens
-            spend = Spend(budget_scope, cost or 0.0, counted)
-        fields = dict(request_fields)
-        row = (
-            *key,
-            model or returned,
+        new = new_call(
+            key,
             request_hash,
-            _encode(fields),
-            redact(_encode(reply if type(reply) is dict else dict(reply))),
-            returned,
-            str(reply.get("finish_reason") or ""),
-            prompt,
-            completion,
-            usage.get("reasoning"),
-            usage.get("cached"),
-            cost,
-            latency_s,
-            time.time(),
+            request_fields,
+            reply,
+            latency_s=latency_s,
+            model=model,
+            cost_usd=cost_usd,
+            tokens=tokens,
+            budget_scope=budget_scope,
         )
-        new = NewCall(key, row, request_hash, fields, spend)
         stored: bool = await self._writer.submit("call", conversation_id, new)
         return stored
 
     def record_decision(self, conversation_id: str, kind: str, turn: int, value: Json, version: str) -> None:
         """Store a decision (queued); the first of an epoch stands. Durable with the next awaited operation."""
-        self._writer.put(Operation("decision", conversation_id, (kind, turn, redact(_encode(value)), version)))
+        self._writer.put(Operation("decision", conversation_id, (kind, turn, redact(encode(value)), version)))
 
     def record_try(
         self,
@@ -270,7 +255,7 @@ class Ledger:
 
     def store_verdict(self, key: str, value: Mapping[str, Json]) -> None:
         """Cache a costly verdict (queued)."""
-        text = redact(_encode(dict(value)))
+        text = redact(encode(dict(value)))
         self._writer.put(Operation("verdict", "", (key, text)))
         self._remember(key, json.loads(text))
 

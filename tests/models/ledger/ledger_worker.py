@@ -77,6 +77,7 @@ async def hold(target: str, *ids: str) -> None:
 async def short_lease(target: str) -> None:
     """Claim c with a lease of half a second and store a call whenever the test says so."""
     with Ledger.open(target, lease_s=0.5, heartbeat_s=0.1) as ledger:
+        ledger.live_runs("p")
         say(str(sorted(await ledger.claim(["c", "d"]))))
         for turn, _ in enumerate(sys.stdin):
             for cid in ("c", "d"):

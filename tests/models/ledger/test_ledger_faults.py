@@ -174,6 +174,41 @@ def test_a_full_disk_reaches_everyone_waiting_and_keeps_what_was_stored(tmp_path
         assert len(ledger.load(["c"])["c"].calls) == told["stored"]
 
 
+def test_sqlite_saying_full_fails_the_batch_and_all_later_calls(tmp_path: Path, reply: dict[str, Any]) -> None:
+    async def work() -> None:
+        ledger = Ledger.open(tmp_path)
+        with ledger._database.writer.connect() as connection:  # The writer takes this very connection from the pool.
+            connection.exec_driver_sql("PRAGMA max_page_count=60")
+        await ledger.record_call("c", CallKey("user", 0), "h", {}, reply)
+        large = {**reply, "text": "x" * 50_000}
+        calls = (ledger.record_call("c", CallKey("user", turn), "h", {}, large) for turn in range(1, 30))
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [StorageError] * 29
+        for later in (ledger.flush(), ledger.claim(["z"]), ledger.record_call("c", CallKey("user", 1), "h", {}, reply)):
+            with pytest.raises(StorageError, match="free space"):
+                await later
+        with pytest.raises(StorageError, match="free space"):
+            ledger.record_decision("c", "label", 1, "hedging", "1")
+        ledger.close()
+
+    asyncio.run(work())
+    with Ledger.open(tmp_path) as again:
+        assert list(again.load(["c"])["c"].calls) == [CallKey("user", 0)]
+
+
+def test_a_ledger_held_by_another_process(
+    tmp_path: Path, reply: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
+    ledger = Ledger.open(tmp_path)
+    holder = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageError, match="Another process"):
+        asyncio.run(ledger.record_call("c", CallKey("user", 1), "h", {}, reply))
+    holder.close()
+    ledger.close()
+
+
 def test_a_fault_of_queued_rows_is_told_when_closing(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:

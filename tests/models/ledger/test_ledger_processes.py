@@ -157,12 +157,14 @@ def test_a_process_that_stood_still_loses_its_claim_and_writes_nothing(tmp_path:
     time.sleep(0.8)
     with Ledger.open(tmp_path) as ledger:
         assert asyncio.run(_claim(ledger, "c")) == {"c"}
+        assert ledger.live_runs("p") == 1
         sleeper.send_signal(signal.SIGCONT)
         _tell(sleeper)
         assert [_line(sleeper), _line(sleeper)] == ["c ClaimLostError", "d True"]
         stored = ledger.load(["c", "d"])
         assert [len(stored[cid].calls) for cid in ("c", "d")] == [1, 2]
         assert asyncio.run(_claim(ledger, "c", "d")) == {"c"}
+        assert ledger.live_runs("p") == 2
 
 
 def test_budgets_add_up_over_processes_that_create_the_ledger_at_once(tmp_path: Path, start: Start) -> None:
