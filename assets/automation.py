@@ -1,7 +1,5 @@
 """Jobs, sensors and schedules. Nothing here spends by itself unless a registry entry opted in with a budget."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from assets.benchmarks import RAW_ASSETS, instructions

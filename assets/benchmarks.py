@@ -1,7 +1,5 @@
 """Stage 1: raw benchmark files, and from them gated instructions by task."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dagster as dg
@@ -32,7 +30,7 @@ def _raw_asset(reader: Reader) -> dg.AssetsDefinition:
         description=f"Raw files of {reader.title} ({reader.license}): which copy, checksums, rows, unusable rows.",
         check_specs=[dg.AssetCheckSpec("rows_readable", asset=reader.benchmark)],
     )
-    def raw(home: HomeResource) -> dg.MaterializeResult[Any]:
+    def raw(home: HomeResource) -> dg.MaterializeResult:
         source = locate(reader.benchmark)
         reading = read_source(source)
         files = [
@@ -80,9 +78,7 @@ RAW_ASSETS = [_raw_asset(reader) for reader in READERS.values()]
     kinds={"parquet"},
     check_specs=[dg.AssetCheckSpec("gold_scores_100", asset="instructions", blocking=True, partitions_def=BY_TASK)],
 )
-def instructions(
-    context: dg.AssetExecutionContext, home: HomeResource, ledger: LedgerResource
-) -> dg.MaterializeResult[Any]:
+def instructions(context: dg.AssetExecutionContext, home: HomeResource, ledger: LedgerResource) -> dg.MaterializeResult:
     """Fully specified instructions of a task: well formed, unique, and their reference answer scores 100."""
     task = get_task(context.partition_key)
     found, problems = all_instructions(task.name, home.home())

@@ -23,7 +23,7 @@ def land(
     *,
     expected: tuple[str, ...] = (),
     metadata: Mapping[str, Any] | None = None,
-) -> dg.MaterializeResult[Any]:
+) -> dg.MaterializeResult:
     """Write one partition of a layer with its check; when the check blocks, the last good version stays."""
     check = layer_check(check_name, rows, spec_breaks(spec, rows), expected=expected)
     blocked = not check.passed and check.severity is dg.AssetCheckSeverity.ERROR

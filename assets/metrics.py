@@ -1,9 +1,6 @@
 """Stage 5: metric tables, published in one transaction of the warehouse file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any
 
 import dagster as dg
 
@@ -35,7 +32,7 @@ FOLLOWS_SCORES = dg.AutomationCondition.eager().without(~dg.AutomationCondition.
     check_specs=[dg.AssetCheckSpec("within_range", asset=spec.name, blocking=True) for spec in METRIC_TABLES],
     pool="warehouse",
 )
-def metrics(home: HomeResource) -> Iterator[dg.MaterializeResult[Any]]:
+def metrics(home: HomeResource) -> Iterator[dg.MaterializeResult]:
     """Rebuild every metric table from the manifests and scores in the lake, and publish them together."""
     place = home.home()
     publish_warehouse(place, input_tables(place.lake), build_metrics)

@@ -1,7 +1,5 @@
 """Stage 4: answers extracted and conversations scored, for every experiment that has a manifest of the partition."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dagster as dg

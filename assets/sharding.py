@@ -1,9 +1,5 @@
 """Stage 2: shards for the gated instructions, and which items are approved for evaluation."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import dagster as dg
 
 from assets.benchmarks import instructions, problem_rows
@@ -26,7 +22,7 @@ from resources.home import HomeResource
         dg.AssetCheckSpec("shards_present", asset="sharded_instructions", blocking=True, partitions_def=BY_TASK)
     ],
 )
-def sharded_instructions(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult[Any]:
+def sharded_instructions(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult:
     """Shards of each usable instruction, imported or our own; items nobody sharded are set aside as no_shards."""
     lake = home.home().lake
     task = context.partition_key
@@ -47,7 +43,7 @@ def sharded_instructions(context: dg.AssetExecutionContext, home: HomeResource) 
         dg.AssetCheckSpec("items_approved", asset="approved_instructions", blocking=True, partitions_def=BY_TASK)
     ],
 )
-def approved_instructions(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult[Any]:
+def approved_instructions(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult:
     """Items that may be evaluated, each with the reason why."""
     partition = {"task": context.partition_key}
     rows = approval_rows(read_partition(home.home().lake, SHARDED_INSTRUCTIONS, partition) or [])

@@ -3,12 +3,9 @@
 A run of any of these assets carries out one experiment; the manifest it publishes says which conversations count.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -67,7 +64,7 @@ SETTING_OF = {asset_name(setting): setting for setting in Setting}
 )
 def conversations(
     context: dg.AssetExecutionContext, config: ConversationsConfig, home: HomeResource, ledger: LedgerResource
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult]:
     """Hold what is missing of the experiment's conversations, then publish its manifest."""
     task, model = task_and_model(context.partition_key)
     lake = home.home().lake
@@ -103,7 +100,7 @@ def _connections() -> int | None:
 
 def _results(
     plan: Plan, store: ConversationStore, outcome: Outcome, selected: set[Setting], experiment: Experiment
-) -> Iterator[dg.MaterializeResult[Any]]:
+) -> Iterator[dg.MaterializeResult]:
     planned = Counter(spec.setting for spec in plan.specs)
     checks = invariants_check(store, {spec.conversation_id: spec.setting for spec in plan.specs})
     for setting in selected:

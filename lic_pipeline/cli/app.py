@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 import typer
 
@@ -41,15 +42,14 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         function = _load(target) if name == called else _placeholder(help_line)
         app.command(name, help=None if name == called else help_line)(function)
     for name, (target, help_line) in GROUPS.items():
-        group = _load(target) if name == called else typer.Typer(help=help_line)
+        group: typer.Typer = _load(target) if name == called else typer.Typer(help=help_line)
         app.add_typer(group, name=name, help=help_line)
     return app
 
 
-def _load(target: str) -> Callable[..., None]:
+def _load(target: str) -> Any:
     module, _, attribute = target.partition(":")
-    loaded: Callable[..., None] = getattr(import_module(module), attribute)
-    return loaded
+    return getattr(import_module(module), attribute)
 
 
 def _placeholder(help_line: str) -> Callable[[], None]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import duckdb
+
     from lic_pipeline.cli.options import Choice
     from lic_pipeline.cli.running import Done
     from lic_pipeline.config import Home
@@ -15,14 +19,36 @@ if TYPE_CHECKING:
 
 def show_results(home: Home, experiment: str, models: list[str], *, as_json: bool) -> None:
     """Print the tables of one experiment and these models."""
-    from lic_pipeline.metrics.warehouse import open_warehouse
-    from lic_pipeline.report.console import console_tables, results_document
+    from lic_pipeline.report.console import print_tables
+    from lic_pipeline.report.render import rows_of
 
-    with open_warehouse(home) as connection:
+    with _published(home, experiment, models) as connection:
         if as_json:
-            print(json.dumps(results_document(connection, experiment, models), allow_nan=False))
+            tables = {name: rows_of(connection, name) for name in _SHOWN}
+            print(json.dumps({"schema": 1, "experiment": experiment, **tables}, allow_nan=False))
         else:
-            console_tables(connection, experiment, models)
+            print_tables(connection)
+
+
+_SHOWN = ("reliability_by_task", "reliability_by_model", "degradation_by_task", "degradation", "missing")
+
+
+@contextmanager
+def _published(home: Home, experiment: str, models: list[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The published metric tables, cut down to one experiment and these models."""
+    import duckdb
+
+    from lic_pipeline.metrics.warehouse import quoted
+
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{str(home.warehouse).replace(chr(39), chr(39) * 2)}' AS published (READ_ONLY)")
+        wanted = ", ".join("'" + name.replace("'", "''") + "'" for name in models)
+        for name in _SHOWN:
+            connection.execute(
+                f"CREATE VIEW {quoted(name)} AS SELECT * FROM published.{quoted(name)} "
+                f"WHERE experiment = '{experiment}' AND model IN ({wanted})"
+            )
+        yield connection
 
 
 def tell_missing(home: Home, choice: Choice, done: Done) -> bool:

@@ -14,7 +14,7 @@ ORDER = (
 )
 """Fields in the order they are written; others follow by name."""
 
-SETTING_FIELDS = frozenset({"setting", "stop", "user", "user_model", "user_t", "fidelity", "system"})
+SETTING_FIELDS = frozenset({"setting", "stop", "user", "user_model", "user_t", "fidelity", "system", "recap"})
 """What may differ when one setting is compared with another: the setting and what only multi-turn settings have."""
 
 MODEL_FIELDS = frozenset({"assistant", "t", "budgets"})

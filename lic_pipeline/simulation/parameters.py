@@ -22,7 +22,7 @@ def assistant_parameters(experiment: Experiment, model: ModelEntry) -> dict[str,
         return {}
     paper_reasoning = model.reasoning and experiment.preset == "paper"
     parameters: dict[str, Json] = {
-        "max_tokens": _REASONING_TOKENS if paper_reasoning else _VISIBLE_TOKENS[experiment.preset]
+        model.output_limit: _REASONING_TOKENS if paper_reasoning else _VISIBLE_TOKENS[experiment.preset]
     }
     if model.temperature == "free":
         parameters["temperature"] = experiment.temperature

@@ -11,6 +11,7 @@ from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.identity import ENGINE_SEMANTICS
 from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode
 from lic_pipeline.tasks.protocol import Task
 
@@ -22,21 +23,24 @@ def cell_signature(
     mode = simulator_mode(experiment, model)
     user = mode if mode == "scripted" else f"llm({experiment.user_model},{experiment.fidelity})"
     system = "rules" if mode == "scripted" else f"llm({experiment.system_model})"
+    parameters = assistant_parameters(experiment, model)
     fields = {
         "task": task.name,
         "items": digest("\x1f".join(sorted(items)))[:8],
         "setting": str(setting),
-        "n": str(experiment.runs),
-        "pct": "linear",
         "policy": "robust",
         "gate": "label+strict",
         "stop": experiment.stop if task.kind == "binary" else "exhausted",
         "score": "max" if task.kind == "binary" else "last",
+        "extraction": "rules" if mode == "scripted" else "ladder+llm",
         "user": user,
         "system": system,
-        "params": digest(canonical_json(assistant_parameters(experiment, model)))[:8],
-        "preset": experiment.preset,
-        "prompt": digest(experiment.system_prompt)[:8] if experiment.system_prompt else "none",
+        "judge": experiment.judge_model or "lexical" if task.name == "summary" else "none",
+        "assistant": digest(canonical_json([model.id, parameters]))[:8],
+        "t": str(parameters.get("temperature", "fixed")),
+        "budgets": experiment.preset,
+        "system_prompt": digest(experiment.system_prompt)[:8] if experiment.system_prompt else "none",
+        "engine": str(ENGINE_SEMANTICS),
         "ver": str(task.scorer_version),
         "seed": str(experiment.seed),
     }

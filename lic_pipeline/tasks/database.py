@@ -29,6 +29,7 @@ class DatabaseTask:
     name = "database"
     kind: Literal["binary", "refinement"] = "binary"
     costly = True
+    scores_every_turn = True
     scorer_version = 1
     answer_description = "one complete SQLite query (SELECT ...) that returns what was asked for"
 
@@ -122,6 +123,10 @@ class DatabaseTask:
             if len(wrong) == 2:
                 return wrong[0], wrong[1]
         raise RecordError("no two wrong queries could be found; does the reference query run?", field="reference")
+
+    def discrimination(self, instruction: Instruction) -> str | None:
+        """Why this item cannot tell a right query from a lazy one; None when it can (see ``discrimination``)."""
+        return discrimination(instruction)
 
     def score_item(self, line: Mapping[str, Json], base: Path) -> Instruction:
         """The instruction of one ``lic score`` line ``{reference_sql, response, schema | database}``."""
