@@ -200,7 +200,7 @@ def _python_data(text: str) -> Json:
 
 
 def calls_from_data(data: Json) -> list[Call]:
-    """Calls from decoded JSON: objects with name and arguments, or ``{function: {argument: value}}``, wrapped or not."""
+    """Calls from decoded JSON: objects with name and arguments, or ``{function: {argument: value}}``."""
     if isinstance(data, dict) and isinstance(data.get("tool_calls", data.get("calls")), list):
         data = data.get("tool_calls", data.get("calls"))
     elements = data if isinstance(data, list) else [data]

@@ -25,6 +25,7 @@ _PARTIAL = frozenset(
     """first second third previous other brother sister mom mother father friend initial initially
     rest""".split()  # noqa: SIM905 - reads as a list
 )
+_NUMBERED_PART = re.compile(r"\b(?:month|year|week|day|part|step|group|person|box|trip)\s\d", re.IGNORECASE)
 _SAME = {
     "totals": "total",
     "years": "year",
@@ -77,4 +78,5 @@ def relevance(label: str, question: str) -> int:
     if not shared and not bonus:
         return 0
     foreign = words - asked - _TOTAL
-    return max(1, 3 * shared + bonus - len(foreign) - 3 * len(foreign & _PARTIAL))
+    parts = len(foreign & _PARTIAL) + 2 * len(_NUMBERED_PART.findall(label))
+    return max(1, 3 * shared + bonus - len(foreign) - 3 * parts)

@@ -18,8 +18,10 @@ _WORD_BEFORE = re.compile(r"[A-Za-z]{2}\s$")
 _EQUALS = re.compile(r"[=≈]|\b(?:equals|is equal to|comes (?:out )?to|amounts to|works out to)\b", re.IGNORECASE)
 _COPULA = re.compile(
     r"\b(?:is|are|was|were|be|been|totals?|totall?ed|totall?ing"
-    r"|(?:total|sum|altogether|average|result|profit|balance|score|amount)(?:\sof)?|equals?|has|have|had|makes?|made|earns?|earned|costs?|gets?|got|becomes?|leaves?|left with|needs?|needed"
-    r"|spends?|spent|saves?|saved|scored?|scores|pays?|paid|gives?|giving|leaving|yields?|contains?|sold|therefore|thus|hence|so)\b|:",
+    r"|(?:total|sum|altogether|average|result|profit|balance|score|amount)(?:\sof)?"
+    r"|equals?|has|have|had|makes?|made|earns?|earned|costs?|gets?|got|becomes?|leaves?|left with|needs?|needed"
+    r"|spends?|spent|saves?|saved|scored?|scores|pays?|paid|gives?|giving|leaving|yields?|contains?|sold"
+    r"|therefore|thus|hence|so)\b|:",
     re.IGNORECASE,
 )
 _RESTATES = re.compile(
@@ -27,6 +29,8 @@ _RESTATES = re.compile(
 )
 _OR_BETWEEN = re.compile(r"[^.;?!]{0,120}?(?:,|\s)\s?or\b[^.;?!\d]{0,80}$", re.IGNORECASE)
 _OPERATOR = re.compile(r"[^=≈.;\n]{0,40}?[-+*/÷][\s$(]*(?:\([^()\n]*\))?[\s$(]*")
+_TIMES = re.compile(r"\s?[-+*/÷]\s?\(?\$?[\d(]")
+_TIMES_BEFORE = re.compile(r"[\d)}%\]]\s?[-+*/÷]\s?\$?$")
 _SAME_AS = re.compile(
     r"\bor\s(?:about|approximately|roughly|around|equivalently|simply|just|exactly|in other words)\b", re.IGNORECASE
 )
@@ -75,9 +79,14 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
     return Choice(rivals=tuple(results))
 
 
-def best_labelled(labelled: list[tuple[Number, str]], question: str) -> Number | None:
-    """The value whose label fits the question better than every other value's; None when none stands out."""
-    scores = [relevance(label, question) for _, label in labelled]
+def best_labelled(labelled: list[tuple[Number, str]], question: str, *, last_bonus: int = 0) -> Number | None:
+    """The value whose label fits the question better than every other value's; None when none stands out.
+
+    ``last_bonus`` is what the last one is ahead by, where results tend to come last.
+    """
+    scores = [relevance(_PARENTHESES.sub(" ", label), question) for _, label in labelled]
+    if scores and scores[-1]:
+        scores[-1] += last_bonus
     best = max(scores, default=0)
     if best == 0:
         return None
@@ -87,7 +96,9 @@ def best_labelled(labelled: list[tuple[Number, str]], question: str) -> Number |
 
 def _operands(text: str, found: list[Number]) -> set[int]:
     """Where the operands of calculations stand ("36 + 46 + 40 = 122": all but 122)."""
-    places: set[int] = set()
+    places = {
+        n.start for n in found if _TIMES.match(text, n.end) or _TIMES_BEFORE.search(text[max(0, n.start - 6) : n.start])
+    }
     for left, right in pairwise(found):
         if right.start - left.end <= 60 and _OPERATOR.fullmatch(text, left.end, right.start):
             places |= {left.start, right.start}

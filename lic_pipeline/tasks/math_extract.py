@@ -308,7 +308,7 @@ def _listed(text: str, spans: list[tuple[int, int]], question: str) -> Number | 
             if heading.number is not None:
                 labelled.append((heading.number, text[start:first]))
             break
-    return best_labelled(labelled[::-1], question) if len(labelled) > 1 else None
+    return best_labelled(labelled[::-1], question, last_bonus=2) if len(labelled) > 1 else None
 
 
 def _in_words(text: str, spans: list[tuple[int, int]]) -> _Found | None:

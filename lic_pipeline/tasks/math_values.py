@@ -85,11 +85,14 @@ _DURATION_BEFORE = re.compile(
 _BASIS_BEFORE = re.compile(r"(?:\b(?:per|every|each)\s|[A-Za-z]\s?/\s?)$", re.IGNORECASE)
 _VARIABLE_BEFORE = re.compile(r"(?<![A-Za-z\\])[A-Za-wyzB-Z]\)?\s?[-+]\s?$")
 _VARIABLE_AFTER = re.compile(r"\s?[-+]\s?\d{0,3}[A-Za-z](?![A-Za-z])")
-_LABEL_BEFORE = re.compile(
-    r"\b(?:steps?|parts?|cases?|options?|equations?|eq\.|questions?|problems?|years?|weeks?|days?|months?|chapters?"
-    r"|figures?|tables?|grades?|scenarios?|rounds?|lines?|sections?|stages?|phases?|items?|no\.|numbers?|solutions?|methods?|notes?)"
-    r"\s[#(]?$",
-    re.IGNORECASE,
+_LABELS = """step steps part parts case cases option options equation equations eq. question questions problem problems
+    year years week weeks day days month months chapter chapters figure figures table tables grade grades scenario
+    scenarios round rounds line lines section sections stage stages phase phases item items no. number numbers solution
+    solutions method methods note notes""".split()  # noqa: SIM905 - reads as a list
+_LABEL_BEFORE = re.compile(rf"\b(?:{'|'.join(map(re.escape, _LABELS))})\s[#(]?$", re.IGNORECASE)
+_TELLING = frozenset(_LABELS) | frozenset(
+    """of than from given with to not since until before over across during throughout for in within after every the
+    a an all about next last past first these those her his their its total""".split()  # noqa: SIM905
 )
 _WEAK_BEFORE = re.compile(
     r"(?:\b(?:out of|instead of|rather than|than|from|compared to|given|with|as opposed to|not|since|until|before)"
@@ -181,9 +184,14 @@ def _is_no_value(match: re.Match[str], before: str, text: str) -> bool:
 
 
 def _weakness(match: re.Match[str], before: str, text: str, stop: int) -> int:
-    if match["ordinal"] or _LABEL_BEFORE.search(before) or _SPREAD_BEFORE.search(before):
+    if match["ordinal"]:
         return 2
     if _RATE_AFTER.match(text, match.end(), stop) or (match["over"] and _PART_AFTER.match(text, match.end(), stop)):
+        return 2
+    # The word before decides whether any of the slower patterns can match at all.
+    if before.rstrip(" #(").rpartition(" ")[2].rpartition("\n")[2].lower() not in _TELLING:
+        return 0
+    if _LABEL_BEFORE.search(before) or _SPREAD_BEFORE.search(before):
         return 2
     if _WEAK_BEFORE.search(before):
         return 1
@@ -234,7 +242,7 @@ def _suffix(match: re.Match[str], value: Fraction) -> Fraction | None:
     if match["large"]:
         if len(match["large"]) == 1 and match["currency"] is None:
             return None
-        return value * 10 ** _LARGE[match["large"].strip(" -\n\t").lower()]
+        return value * int(10 ** _LARGE[match["large"].strip(" -\n\t").lower()])
     return value
 
 

@@ -20,6 +20,7 @@ _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$",
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)")
+_POINT_NUMBER = re.compile(r"\n[ \t>*#]{0,6}\d{1,2}$")
 _DECLINE_HINTS = (
     "sorry",
     "afraid",
@@ -140,7 +141,7 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence, in order; blank lines, list items and headings end one too."""
     position = 0
     for stop in _STOP.finditer(text):
-        if stop.start() < position:
+        if stop.start() < position or _numbers_a_point(text, stop.start()):
             continue
         gap = (_AFTER_LINE if stop.group() == "\n" else _AFTER_MARK).match(text, stop.end())
         if gap is None:
@@ -151,6 +152,14 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
         position = gap.end()
     if position < len(text):
         yield position, len(text)
+
+
+def _numbers_a_point(text: str, place: int) -> bool:
+    """True for the full stop of "3. " at the start of a line, which numbers a point and ends no sentence."""
+    if place == 0 or text[place] != "." or not text[place - 1].isdigit():
+        return False
+    begin = max(0, place - 10)
+    return _POINT_NUMBER.search(("\n" if begin == 0 else "") + text[begin:place]) is not None
 
 
 def sentences(text: str) -> list[str]:
