@@ -10,13 +10,15 @@ from lic_pipeline.tasks.code_syntax import classes_of, defined_names, functions_
 from lic_pipeline.tasks.text import fenced_blocks, label_without_answer, visible_text, without_fences
 
 _CONDITION = re.compile(
-    r"\bif (?:you|your|the|it|that|this|by)\b|\b(?:option|version|variant|case|interpretation|possibility) (?:[1-9a-c]\b|one|two)"
+    r"\bif (?:you|your|the|it|that|this|by)\b"
+    r"|\b(?:option|version|variant|case|interpretation|possibility) (?:[1-9a-c]\b|one|two)"
     r"|\bdepend(?:s|ing) on\b|\bin case you\b|\balternatively\b|\bassuming you\b",
     re.IGNORECASE,
 )
 _CHOOSES = re.compile(
     r"\b(?:final|complete|full|corrected|improved|updated|fixed|optimi[sz]ed|recommended|better|revised) "
-    r"(?:solution|version|code|program|function|implementation|answer)\b|\bi(?:'d| would)? (?:recommend|suggest|choose)\b",
+    r"(?:solution|version|code|program|function|implementation|answer)\b"
+    r"|\bi(?:'d| would)? (?:recommend|suggest|choose)\b",
     re.IGNORECASE,
 )
 

@@ -17,7 +17,6 @@ from lic_pipeline.sandbox.python.jobs import Target
 MAX_PROGRAM = 4_000_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HARNESS = re.compile(r"main$|_?tests?(?:_|$)|check(?:_|$)|run_tests?$|solve_all$|test[A-Z]")
-_ONLY_STUBS = (ast.Pass, ast.Expr)
 
 
 def parse(source: str) -> ast.Module | None:
@@ -63,7 +62,7 @@ def missing_names(tree: ast.Module) -> set[str]:
         elif isinstance(part, ast.arg):
             bound.add(part.arg)
         elif isinstance(part, (*_FUNCTIONS, ast.ClassDef)) or (isinstance(part, ast.ExceptHandler) and part.name):
-            bound.add(part.name)
+            bound.add(part.name or "")
         elif isinstance(part, (ast.Import, ast.ImportFrom)):
             bound.update((alias.asname or alias.name).partition(".")[0] for alias in part.names)
     return {name for name in read - bound if not hasattr(builtins, name) and not name.startswith("__")}
@@ -71,6 +70,19 @@ def missing_names(tree: ast.Module) -> set[str]:
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
     return ast.walk(node)
+
+
+def acts_when_loaded(tree: ast.Module) -> bool:
+    """True when the top level holds more than definitions, imports, constants and a guarded main."""
+    return not all(_only_defines(node) for node in tree.body)
+
+
+def _only_defines(node: ast.stmt) -> bool:
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        return True
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Compare) and "__name__" in ast.dump(node.test.left)
+    return isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant)
 
 
 def functions_of(body: Iterable[ast.stmt]) -> list[ast.FunctionDef]:

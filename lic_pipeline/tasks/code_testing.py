@@ -20,7 +20,7 @@ from lic_pipeline.sandbox.python.api import (
 )
 from lic_pipeline.tasks.code_compare import arguments_of, expected_value, same_output, same_value
 from lic_pipeline.tasks.code_extract import entry_point_of
-from lic_pipeline.tasks.code_syntax import argument_count, find_entry, header_of, parse, with_header
+from lic_pipeline.tasks.code_syntax import acts_when_loaded, argument_count, find_entry, header_of, parse, with_header
 
 LIMITS = Limits()
 # Contest sites provide these names, and solutions written for them count on it; none of them hides a builtin.
@@ -67,6 +67,7 @@ def run_tests(program: str, instruction: Instruction, policy: Policy) -> Verdict
         planned.job.steps,
         planned.job.target,
         judge if planned.expected else None,
+        planned.job.tolerant,
         planned.job.limits,
     )
     try:
@@ -122,9 +123,9 @@ def _with_entry(
 ) -> _Plan | Verdict:
     tree = parse(program)
     entry = None if tree is None else find_entry(tree, name, count)
-    if entry is None:
+    if tree is None or entry is None:
         return _zero(program, "no_entry_point", f"no {name!r} and no single function that could be it")
-    job = ProgramJob(source, steps, entry.target, limits=_limits(expected))
+    job = ProgramJob(source, steps, entry.target, tolerant=acts_when_loaded(tree), limits=_limits(expected))
     return _Plan(job, expected, entry.renamed)
 
 

@@ -20,7 +20,7 @@ import threading
 import types
 from typing import Any, NoReturn
 
-from lic_pipeline.sandbox.python import plain
+from lic_pipeline.sandbox.python import isolation, plain
 from lic_pipeline.sandbox.python.wire import ClosedError, receive_frame, send_frame
 
 CHANNEL = 3
@@ -33,10 +33,26 @@ class MissingEntryError(Exception):
     """The program does not define what the tests call."""
 
 
-def run_module(source: str, target: dict[str, str | None]) -> NoReturn:
+def run(spec: dict[str, Any], *, strong: bool) -> NoReturn:
+    """Run the program that ``spec`` describes; never returns. The walls stand already, limits and input come now."""
+    if spec["stdin"]:
+        name = "/tmp/.stdin" if strong else ".stdin"
+        with open(name, "wb") as file:
+            file.write(spec["stdin"].encode("utf-8", "surrogatepass"))
+        os.dup2(os.open(name, os.O_RDONLY), 0)
+        os.closerange(CHANNEL + 1, 16)
+    isolation.limit_resources(spec["memory_bytes"], spec["cpu_seconds"])
+    random.seed(0)
+    gc.enable()
+    if spec["kind"] == "module":
+        run_module(spec["source"], spec["target"], tolerant=spec["tolerant"])
+    run_script(spec["source"])
+
+
+def run_module(source: str, target: dict[str, str | None], *, tolerant: bool) -> NoReturn:
     """Load the program, then answer calls until the other end closes."""
     try:
-        host = _Host(_load(source), target)
+        host = Host(load(source, tolerant=tolerant), target)
         host.entry()
         _send({"ok": None})
     except BaseException as error:
@@ -68,17 +84,15 @@ def run_script(source: str) -> NoReturn:
     os._exit(0)
 
 
-def fresh_process() -> None:
-    """Standard streams on the present descriptors, ``exit``, fixed random state, nothing of ours to collect."""
+def standard_streams() -> None:
+    """Fresh standard streams on descriptors 0 to 2; made once, before the forks, whatever stands there later."""
     sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, "rb", closefd=False)), "utf-8", "replace")
     writer = io.BufferedWriter(io.FileIO(1, "wb", closefd=False))
     sys.stdout = io.TextIOWrapper(writer, "utf-8", "surrogateescape", write_through=False)
-    sys.stderr = io.TextIOWrapper(io.FileIO(2, "wb", closefd=False), "utf-8", "replace")  # type: ignore[type-var]
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "wb", closefd=False), "utf-8", "replace")
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     builtins.exit = builtins.quit = _quit  # type: ignore[assignment]
     sys.argv = [FILENAME]
-    random.seed(0)
-    gc.enable()
 
 
 def _quit(code: Any = None) -> NoReturn:
@@ -109,12 +123,22 @@ def describe(error: BaseException) -> dict[str, Any]:
     return {"kind": kind, "type": type(error).__name__[:100], "message": message, "line": line}
 
 
-def _load(source: str) -> dict[str, Any]:
+def load(source: str, *, tolerant: bool) -> dict[str, Any]:
     """The namespace of the program.
 
-    Statements run one by one: prints and asserts of a usage block are left out, and a top-level statement that is no
-    definition may fail (a usage block that reads input), since what the tests need decides.
+    ``tolerant``: statements run one by one, prints and asserts of a usage block are left out, and a top-level
+    statement that is no definition may fail (a usage block that reads input), since what the tests need decides.
     """
+    module = types.ModuleType("solution")
+    sys.modules["solution"] = module
+    if tolerant:
+        _step_by_step(source, module.__dict__)
+    else:
+        exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
+    return module.__dict__
+
+
+def _step_by_step(source: str, namespace: dict[str, Any]) -> None:
     tree = compile(source, FILENAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Module)
     flags = sum(
@@ -125,20 +149,17 @@ def _load(source: str) -> dict[str, Any]:
         if hasattr(future, name.name)
     )
     compile(tree, FILENAME, "exec", flags, dont_inherit=True)
-    module = types.ModuleType("solution")
-    sys.modules["solution"] = module
     for node in tree.body:
         if _is_usage(node):
             continue
         code = compile(ast.Module([node], []), FILENAME, "exec", flags, dont_inherit=True)
         try:
-            exec(code, module.__dict__)
+            exec(code, namespace)
         except MemoryError:
             raise
         except Exception:
             if not isinstance(node, _FAILS_ALONE):
                 raise
-    return module.__dict__
 
 
 def _is_usage(node: ast.stmt) -> bool:
@@ -155,7 +176,7 @@ def _send(message: dict[str, Any]) -> None:
         os._exit(1)
 
 
-class _Host:
+class Host:
     """Answers requests about the program's objects; values that are no plain data stay here behind a number."""
 
     def __init__(self, namespace: dict[str, Any], target: dict[str, str | None]) -> None:
@@ -165,15 +186,16 @@ class _Host:
 
     def entry(self) -> Any:
         """What the tests call: a function, or a bound method of a fresh instance."""
-        name, owner = self.target["name"], self.target.get("owner")
+        name, owner = str(self.target["name"]), self.target.get("owner")
         try:
             if owner is None:
                 return self.namespace[name]
-            return getattr(self.namespace[owner](), str(name))
+            return getattr(self.namespace[owner](), name)
         except (KeyError, AttributeError):
             raise MissingEntryError(f"the program does not define {owner + '.' if owner else ''}{name}") from None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The reply to one request; whatever goes wrong is an answer too."""
         try:
             return self._do(request)
         except BaseException as error:
@@ -220,7 +242,7 @@ class _Host:
 class _Callback:
     """A function of the tests, handed to the program."""
 
-    def __init__(self, host: _Host, number: int) -> None:
+    def __init__(self, host: Host, number: int) -> None:
         self._host = host
         self.number = number
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from lic_pipeline.sandbox.python import plain
 from lic_pipeline.sandbox.python.supervisor import Child, Stopped, Timer, stopped
-from lic_pipeline.sandbox.python.wire import send_frame
 
 TEST_FILE = "<test>"
 _KINDS = {"memory": "memory", "forbidden": "forbidden"}
@@ -78,14 +77,12 @@ class _Remote:
         if self.end is not None:
             raise self.end
         try:
-            send_frame(self.child.channel, plain.dumps(request))
+            self.child.send(request, self.timer)
             while True:
-                answer = plain.loads(self.child.await_frame(self.timer))
-                if not isinstance(answer, dict):
-                    raise plain.PlainError("malformed message")
+                answer = self.child.await_answer(self.timer)
                 if "callback" not in answer:
                     break
-                send_frame(self.child.channel, plain.dumps(self._callback(answer)))
+                self.child.send(self._callback(answer), self.timer)
         except (Stopped, plain.PlainError) as end:
             self.end = end
             raise
@@ -161,13 +158,15 @@ class RemoteObject:
         return self._remote.value(self._remote.ask({"op": operation, "handle": self._handle, **more}).get("ok"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it over there. Raises what it raises, as a builtin exception of the same name, or Stopped."""
         remote = self._remote
         sent = [plain.encode(item, remote.to_handle) for item in args]
         named = {name: plain.encode(item, remote.to_handle) for name, item in kwargs.items()}
         track = any(isinstance(item, (list, dict, set, bytearray)) for item in args)
         answer = remote.ask({"op": "call", "handle": self._handle, "args": sent, "kwargs": named, "track": track})
         changed = answer.get("args")
-        if track and isinstance(changed, list):
+        # a function that returns nothing may have worked in place; no other one gets to rewrite what it is checked by
+        if track and answer.get("ok") is None and isinstance(changed, list):
             for before, after in zip(args, changed, strict=False):
                 _overwrite(before, remote.value(after))
         return remote.value(answer.get("ok"))

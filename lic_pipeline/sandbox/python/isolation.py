@@ -157,20 +157,25 @@ def limit_resources(memory: int, cpu_seconds: int) -> None:
         number = getattr(resource, name, None)
         if number is None:
             continue
-        hard = resource.getrlimit(number)[1]
-        low = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        with contextlib.suppress(OSError, ValueError):  # macOS refuses some; strong mode does not depend on them
-            resource.setrlimit(number, (low, low))
+        try:
+            resource.setrlimit(number, (value, value))
+        except (OSError, ValueError):  # lower already; macOS refuses some
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(number, (resource.getrlimit(number)[1],) * 2)
 
 
 class _CapHeader(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
-def drop_privileges() -> None:
-    """Become nobody (as real root), lose every capability and the way back."""
+def forget_capabilities() -> None:
+    """Empty the bounding set: capabilities held now stay, none can be gained."""
     for capability in range(64):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def drop_privileges() -> None:
+    """Become nobody (as real root), lose every capability and the way back."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)

@@ -80,12 +80,16 @@ Judge = Callable[[int, Outcome], bool]
 
 @dataclass(frozen=True, slots=True)
 class ProgramJob:
-    """A program and the steps to run it through, all of one kind. ``target`` is needed for calls and checks."""
+    """A program and the steps to run it through, all of one kind. ``target`` is needed for calls and checks.
+
+    ``tolerant`` (calls and checks): top-level statements that are no definitions may fail, as usage blocks do.
+    """
 
     source: str
     steps: tuple[Call | Stdin | Check, ...]
     target: Target | None = None
     judge: Judge | None = None
+    tolerant: bool = False
     limits: Limits = field(default_factory=Limits)
 
 

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -29,7 +30,10 @@ from lic_pipeline.sandbox.python.zygote import JOB
 Mode = Literal["strong", "weak"]
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[3])
-_START = "import sys; sys.path.insert(0, sys.argv[2]); from lic_pipeline.sandbox.python import zygote; zygote.main()"
+_START = (
+    "import os, sys; os.register_at_fork = lambda **_: None; sys.path.insert(0, sys.argv[2]); "
+    "from lic_pipeline.sandbox.python import zygote; zygote.main()"
+)
 _START_SECONDS = 60.0
 _SETTINGS = {
     "PATH": "/usr/bin:/bin",
@@ -37,6 +41,7 @@ _SETTINGS = {
     "HOME": "/tmp",
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
+    "LD_BIND_NOW": "1",  # bound now, or each job copies and binds anew
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
@@ -141,8 +146,9 @@ def _start(weak: bool) -> _Zygote:
         raise SandboxError(f"the sandbox process cannot be started: {error}") from None
     finally:
         theirs.close()
+    stage = tempfile.mkdtemp(prefix="lic-sandbox-root-")
     try:
-        send_frame(ours.fileno(), plain.dumps(_configuration(weak)))
+        send_frame(ours.fileno(), plain.dumps(_configuration(weak, stage)))
         word = plain.loads(receive_frame(ours.fileno(), time.monotonic() + _START_SECONDS))
         return _Zygote(process, ours, word["mode"], word["reason"])
     except (WireError, plain.PlainError, OSError, KeyError) as error:
@@ -150,9 +156,11 @@ def _start(weak: bool) -> _Zygote:
         process.wait(5)
         ours.close()
         raise SandboxError(f"the sandbox process does not start: {error}") from None
+    finally:
+        os.rmdir(stage)  # what is mounted on it lives in the zygote's own mount namespace, as its root
 
 
-def _configuration(weak: bool) -> dict[str, object]:
+def _configuration(weak: bool, stage: str) -> dict[str, object]:
     """What the zygote cannot find out by itself: folders to show inside, and numpy, which programs may import."""
     folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     base = Path(sys.base_prefix) / "lib"
@@ -176,6 +184,7 @@ def _configuration(weak: bool) -> dict[str, object]:
         "libraries": [folder for folder in dict.fromkeys(folders) if folder and os.path.isdir(folder)],
         "extra": extra,
         "weak_path": weak_path,
+        "stage": stage,
     }
 
 

@@ -10,10 +10,11 @@ import os
 import platform
 import struct
 import sys
+from functools import lru_cache
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # numbers of (x86_64, aarch64); None = this architecture does not have the call
-_DENIED: dict[str, tuple[int | None, int]] = {
+_DENIED: dict[str, tuple[int, int | None]] = {
     "socket": (41, 198), "connect": (42, 203), "accept": (43, 202), "accept4": (288, 242), "bind": (49, 200),
     "listen": (50, 201),
     "execve": (59, 221), "execveat": (322, 281), "fork": (57, None), "vfork": (58, None),
@@ -48,6 +49,7 @@ def supported() -> bool:
     return sys.platform == "linux" and sys.maxsize > 2**32 and platform.machine() in _AUDIT_ARCH
 
 
+@lru_cache(maxsize=1)
 def program(own_pid: int) -> bytes:
     """The filter as bytes of ``struct sock_filter``; signals may go to ``own_pid`` only."""
     machine = platform.machine()

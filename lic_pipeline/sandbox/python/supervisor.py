@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import signal
 import socket
-import tempfile
 import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -22,13 +20,14 @@ from lic_pipeline.sandbox.python.wire import (
     ClosedError,
     FrameBuffer,
     WireError,
+    frame,
     receive_frame,
     send_frame,
 )
 
 _DEATH_WAIT = 0.2
 _IDLE_SHARE = 6
-_PATIENCE = 3
+_PATIENCE = 2
 
 
 class Stopped(BaseException):
@@ -40,9 +39,13 @@ class Stopped(BaseException):
         self.detail = detail
 
 
+class Exited(Stopped):
+    """The process ended by itself without a word; what it printed still counts."""
+
+
 @dataclass
 class Timer:
-    """One time limit: ``seconds`` of processor time, or of wall clock spent idle; three times that when starved.
+    """One time limit: ``seconds`` of processor time, or of wall clock spent idle; twice that when starved.
 
     Wall clock alone would make scores depend on what else the machine does.
     """
@@ -54,6 +57,7 @@ class Timer:
 
     @classmethod
     def start(cls, seconds: float, pid: int) -> Timer:
+        """A limit that begins now."""
         return cls(seconds, pid, time.monotonic(), _cpu_time(pid))
 
     def left(self) -> float:
@@ -78,19 +82,24 @@ def _cpu_time(pid: int) -> float:
 
 
 class Supervisor:
-    """One job on one connection."""
+    """One job on one connection.
+
+    The program's process is forked before anything is read: neither process then copies what the other has touched,
+    which is most of what a job costs, and the program's memory has nothing of the job in it but what it is sent.
+    """
 
     def __init__(self, connection: int, *, strong: bool) -> None:
         self.connection = connection
         self.strong = strong
-        self.spec: dict[str, Any] = plain.loads(receive_frame(connection))
-        self.folder = None if strong else tempfile.mkdtemp(prefix="lic-sandbox-")
-        self.namespace = isolation.own_pid_namespace() if strong else -1
-        self.child: Child | None = None
+        self.folder = None if strong else _make_folder()
+        self.forked = False
+        self.child = self._fork()
+        self.spec: dict[str, Any] = {}
 
     def serve(self) -> None:
         """Answer the requests of the job until its owner hangs up."""
         try:
+            self.spec = self._request()
             if self.spec["kind"] == "module":
                 self._serve_module()
             else:
@@ -98,106 +107,118 @@ class Supervisor:
         except ClosedError:
             pass
         finally:
-            if self.child is not None:
-                self.child.kill()
+            self.child.kill()
             if self.folder is not None:
-                shutil.rmtree(self.folder, ignore_errors=True)
+                _remove_folder(self.folder)
 
-    def reply(self, message: dict[str, Any]) -> None:
+    def _reply(self, message: dict[str, Any]) -> None:
         send_frame(self.connection, plain.dumps(message))
 
-    def request(self) -> dict[str, Any]:
+    def _request(self) -> dict[str, Any]:
         message: dict[str, Any] = plain.loads(receive_frame(self.connection))
         return message
 
-    def _serve_module(self) -> None:
-        from lic_pipeline.sandbox.python.checker import check
+    def _timer(self) -> Timer:
+        return Timer.start(float(self.spec["test_seconds"]), self.child.pid)
 
-        self.child = child = self.start(b"")
-        seconds = float(self.spec["test_seconds"])
+    def _serve_module(self) -> None:
         try:
-            loaded = plain.loads(child.await_frame(Timer.start(seconds, child.pid)))
-            self.reply(loaded)
+            self._hand_over("")
+            loaded = self.child.await_answer(self._timer())
+            self._reply(loaded)
             if "error" in loaded:
                 return
             while True:
-                request = self.request()
+                request = self._request()
                 if request["op"] == "check":
-                    self.reply(check(request, child, seconds, self.give_up_privileges))
+                    self._reply(self._check(request))
                     return
-                send_frame(child.channel, plain.dumps(request))
-                self.reply(plain.loads(child.await_frame(Timer.start(seconds, child.pid))))
+                timer = self._timer()
+                self.child.send(request, timer)
+                self._reply(self.child.await_answer(timer))
         except (Stopped, plain.PlainError) as stop:
-            self.reply(stopped(stop))
+            self._reply(stopped(stop))
+
+    def _check(self, request: dict[str, Any]) -> dict[str, Any]:
+        from lic_pipeline.sandbox.python.checker import check
+
+        return check(request, self.child, float(self.spec["test_seconds"]), self._give_up_privileges)
 
     def _serve_script(self) -> None:
         while True:
-            request = self.request()
-            self.child = child = self.start(request["stdin"].encode("utf-8", "surrogatepass"))
+            request = self._request()
+            if not self.child.fresh:
+                self.child = self._fork()
+            output = b""
             try:
-                ended = plain.loads(child.await_frame(Timer.start(float(self.spec["test_seconds"]), child.pid)))
-                child.finish()
+                self._hand_over(request["stdin"])
+                ended = self.child.await_answer(self._timer())
+                self.child.finish()
+                output = self.child.remaining_output()
+            except Exited as stop:
+                ended = stopped(stop)
+                output = self.child.remaining_output()
             except (Stopped, plain.PlainError) as stop:
                 ended = stopped(stop)
-            try:
-                output = child.remaining_output()
-            except Stopped as stop:
-                output, ended = b"", stopped(stop)
-            self.reply({**ended, "stdout": output.decode("utf-8", "replace")})
+            self.child.close()
+            self._reply({**ended, "stdout": output.decode("utf-8", "replace")})
 
-    def start(self, stdin: bytes) -> Child:
-        """Fork the program's process, in namespaces of its own."""
+    def _hand_over(self, stdin: str) -> None:
+        """Send the program, and nothing else of the job, to the waiting process. Raises Stopped when it is gone."""
+        self.child.accept(int(self.spec["output_bytes"]), keep=self.spec["kind"] != "module")
+        names = ("kind", "source", "target", "tolerant", "memory_bytes", "cpu_seconds")
+        self.child.send({**{name: self.spec[name] for name in names}, "stdin": stdin}, self._timer())
+
+    def _fork(self) -> Child:
+        """A process for the program, in namespaces of its own."""
         ours, theirs = socket.socketpair()
         output, output_end = os.pipe()
         if self.strong:
+            if self.forked:
+                isolation.children_stay_here(isolation.own_pid_namespace())
             isolation.unshare(isolation.NEWPID)
+        self.forked = True
         pid = os.fork()
         if pid == 0:
-            self._become_candidate(theirs.fileno(), output_end, stdin)
-        if self.strong:
-            isolation.children_stay_here(self.namespace)
+            self._become_candidate(theirs.fileno(), output_end)
         theirs.close()
         os.close(output_end)
-        return Child(pid, ours.detach(), output, int(self.spec["output_bytes"]), keep=self.spec["kind"] != "module")
+        return Child(pid, ours.detach(), output)
 
-    def _become_candidate(self, channel: int, output: int, stdin: bytes) -> NoReturn:
+    def _become_candidate(self, channel: int, output: int) -> NoReturn:
         try:
             if self.strong:
                 isolation.private_tmp(network=not seccomp.supported())
             elif self.folder is not None:
                 os.chdir(self.folder)
-            self._set_descriptors(channel, output, stdin)
-            isolation.limit_resources(int(self.spec["memory_bytes"]), int(self.spec["cpu_seconds"]))
+                isolation.die_with_parent()
+            os.dup2(output, 1)
+            os.dup2(channel, candidate.CHANNEL)
+            os.closerange(candidate.CHANNEL + 1, 4096)
             if self.strong:
                 isolation.drop_privileges()
             isolation.filter_calls()
-            candidate.fresh_process()
-            spec, kind = self.spec, self.spec["kind"]
-            self.spec = {}
-            if kind == "module":
-                candidate.run_module(spec["source"], spec["target"])
-            candidate.run_script(spec["source"])
+            candidate.run(plain.loads(receive_frame(candidate.CHANNEL)), strong=self.strong)
         finally:
             os._exit(120)
 
-    def _set_descriptors(self, channel: int, output: int, stdin: bytes) -> None:
-        """0 = input, 1 = output pipe, 2 = nothing, 3 = channel; everything else is closed."""
-        name = ".stdin" if not self.strong else "/tmp/.stdin"
-        with open(name, "wb") as file:
-            file.write(stdin)
-        source = os.open(name, os.O_RDONLY)
-        null = os.open("/dev/null", os.O_WRONLY)
-        moved = [os.dup2(fd, number) for number, fd in enumerate((source, output, null, channel), 40)]
-        for number, fd in enumerate(moved):
-            os.dup2(fd, number)
-        os.closerange(4, 4096)
-
-    def give_up_privileges(self) -> None:
-        """Before test code runs in this process: no way back, no system calls it has no need of."""
+    def _give_up_privileges(self) -> None:
+        """Before test code runs in this process: no way back."""
         isolation.limit_resources(int(self.spec["memory_bytes"]), int(self.spec["cpu_seconds"]))
         if self.strong:
             isolation.drop_privileges()
-            isolation.filter_calls()
+
+
+def _make_folder() -> str:
+    from tempfile import mkdtemp  # drags libraries along that strong mode need not copy for each job
+
+    return mkdtemp(prefix="lic-sandbox-")
+
+
+def _remove_folder(folder: str) -> None:
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
 
 
 def stopped(stop: Stopped | plain.PlainError) -> dict[str, Any]:
@@ -210,21 +231,27 @@ def stopped(stop: Stopped | plain.PlainError) -> dict[str, Any]:
 class Child:
     """The program's process seen from outside: its channel and its output."""
 
-    def __init__(self, pid: int, channel: int, output: int, output_bytes: int, *, keep: bool) -> None:
+    def __init__(self, pid: int, channel: int, output: int) -> None:
         self.pid = pid
         self.channel = channel
         self.output = output
-        self.output_bytes = output_bytes
-        self.keep = keep
-        self.collected = bytearray()
-        self.seen = 0
+        self.fresh = True
         self.alive = True
         self.status: int | None = None
-        os.set_blocking(output, False)
-        os.set_blocking(channel, True)
+        self.output_bytes = 0
+        self.keep = False
+        self.collected = bytearray()
+        self.seen = 0
+
+    def accept(self, output_bytes: int, *, keep: bool) -> None:
+        """Get ready to listen; ``keep`` = what is printed is wanted."""
+        self.fresh = False
+        self.output_bytes, self.keep = output_bytes, keep
+        os.set_blocking(self.output, False)
+        os.set_blocking(self.channel, False)
         self.poller = select.poll()
-        self.poller.register(channel, select.POLLIN)
-        self.poller.register(output, select.POLLIN)
+        self.poller.register(self.channel, select.POLLIN)
+        self.poller.register(self.output, select.POLLIN)
         self.frames = FrameBuffer(max(output_bytes * 2, 1 << 20))
 
     def await_frame(self, timer: Timer) -> bytes:
@@ -238,13 +265,47 @@ class Child:
                 if fd == self.output:
                     self._read_output()
                     continue
-                frame = self._read_channel()
-                if frame is not None:
-                    return frame
+                body = self._read_channel()
+                if body is not None:
+                    return body
+
+    def await_answer(self, timer: Timer) -> dict[str, Any]:
+        """The next message, cut down to what a program may say: a result, an error, or a wish to call back."""
+        message = plain.loads(self.await_frame(timer))
+        if not isinstance(message, dict):
+            raise plain.PlainError("malformed message")
+        for name in ("callback", "error", "ok"):
+            if name in message:
+                return {key: message[key] for key in (name, "args") if key in message}
+        raise plain.PlainError("malformed message")
+
+    def send(self, message: dict[str, Any], timer: Timer) -> None:
+        """Send a message to a program that may not want to read it. Raises Stopped."""
+        left = memoryview(frame(plain.dumps(message)))
+        while left:
+            try:
+                left = left[os.write(self.channel, left) :]
+            except BlockingIOError:
+                self._wait_writable(timer)
+            except (BrokenPipeError, ConnectionResetError):
+                raise self._ended() from None
+
+    def _wait_writable(self, timer: Timer) -> None:
+        patience = timer.left()
+        if patience <= 0:
+            self.kill()
+            raise Stopped("timeout", f"more than {timer.seconds:g} s")
+        poller = select.poll()
+        poller.register(self.channel, select.POLLOUT)
+        poller.register(self.output, select.POLLIN)
+        if any(fd == self.output for fd, _ in poller.poll(patience * 1000 + 1)):
+            self._read_output()
 
     def _read_channel(self) -> bytes | None:
         try:
             piece = os.read(self.channel, 1 << 16)
+        except BlockingIOError:
+            return None
         except ConnectionResetError:
             piece = b""
         if not piece:
@@ -277,9 +338,13 @@ class Child:
                 self._read_output()
             if self.seen == before:
                 break
+        return bytes(self.collected)
+
+    def close(self) -> None:
+        """Kill what is left and give the descriptors back."""
+        self.kill()
         os.close(self.output)
         os.close(self.channel)
-        return bytes(self.collected)
 
     def finish(self) -> None:
         """Let the process end by itself for a moment, then kill it."""
@@ -309,11 +374,11 @@ class Child:
         self._reap(_DEATH_WAIT)
         if self.status is None:
             self.kill()
-            return Stopped("exited", "closed its channel")
+            return Exited("exited", "closed its channel")
         if os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)
             name = signal.Signals(number).name
             if number in (signal.SIGXCPU,):
                 return Stopped("timeout", f"ended by {name}")
             return Stopped("memory" if number == signal.SIGKILL else "runtime_error", f"ended by {name}")
-        return Stopped("exited", f"exit status {os.WEXITSTATUS(self.status)}")
+        return Exited("exited", f"exit status {os.WEXITSTATUS(self.status)}")

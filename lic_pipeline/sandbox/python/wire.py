@@ -24,11 +24,16 @@ class LateError(WireError):
     """Nothing complete came before the deadline."""
 
 
-def send_frame(fd: int, body: bytes) -> None:
-    """Send one frame. Raises ClosedError when nobody reads, WireError when the body is too long."""
+def frame(body: bytes) -> bytes:
+    """A body with its length. Raises WireError when it is too long."""
     if len(body) > MAX_FRAME:
         raise WireError(f"a message of {len(body)} bytes is longer than {MAX_FRAME}")
-    left = memoryview(_LENGTH.pack(len(body)) + body)
+    return _LENGTH.pack(len(body)) + body
+
+
+def send_frame(fd: int, body: bytes) -> None:
+    """Send one frame. Raises ClosedError when nobody reads, WireError when the body is too long."""
+    left = memoryview(frame(body))
     while left:
         try:
             left = left[os.write(fd, left) :]

@@ -16,16 +16,18 @@ import signal
 import socket
 import struct
 import sys
-import tempfile
 import time
 from typing import Any
 
-from lic_pipeline.sandbox.python import isolation, plain, seccomp
-from lic_pipeline.sandbox.python.supervisor import Supervisor
+from lic_pipeline.sandbox.python import candidate, checker, isolation, plain, seccomp
+from lic_pipeline.sandbox.python.supervisor import Child, Supervisor, Timer
 from lic_pipeline.sandbox.python.wire import receive_frame, send_frame
 
 JOB = struct.Struct("!Q")
-_PRELOAD = ["abc", "array", "bisect", "calendar", "cmath", "collections", "collections.abc", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "numbers", "operator", "queue", "random", "re", "statistics", "string", "sys", "textwrap", "threading", "time", "types", "typing", "unicodedata"]
+_PRELOAD = """abc array bisect calendar cmath collections collections.abc copy dataclasses datetime decimal enum
+    fractions functools heapq io itertools json math numbers operator queue random re statistics string sys textwrap
+    threading time types typing unicodedata""".split()  # noqa: SIM905
+_WARM_UPS = 12
 
 
 def main() -> None:
@@ -35,15 +37,58 @@ def main() -> None:
     sys.path = [entry for entry in sys.path if entry != config["package_root"]]
     for name in _PRELOAD:
         importlib.import_module(name)
-    import lic_pipeline.sandbox.python.checker  # noqa: F401 - loaded while its file can still be read
-
     owner = _watch(config["owner"])
+    candidate.standard_streams()
+    _warm_up()
     gc.collect()
     gc.freeze()
     reason = "asked for" if config["weak"] else _serve_strong(control, owner, config)
     sys.path += config["weak_path"]
     send_frame(control.fileno(), plain.dumps({"mode": "weak", "reason": reason}))
     _Server(control, owner, strong=False).serve()
+
+
+def _warm_up() -> None:
+    """Run what every job runs, so that the interpreter has specialised and cached it before the first fork.
+
+    Memory that a child writes to must be copied, and that is most of what a job costs.
+    """
+    with open(os.devnull, "wb") as nowhere:
+        for _ in range(_WARM_UPS):
+            request = {"op": "check", "setup": "", "test": _WARM_TEST, "entry": "f"}
+            checker.check(request, _Warm(nowhere.fileno()), 5.0, lambda: None)
+            host = candidate.Host(candidate.load(_WARM_PROGRAM, tolerant=False), {"name": "f", "owner": None})
+            for value in (1, "a", [1.5, "b"], (1, 2), {"a": [None, True]}):
+                call = {"op": "call", "handle": None, "args": [plain.encode(value, _no_handle)], "track": True}
+                plain.decode(plain.loads(plain.dumps(host.answer(call)))["ok"], _no_object)
+    sys.modules.pop("solution", None)
+    seccomp.program(1)
+
+
+_WARM_PROGRAM = "from typing import List\n\ndef f(x):\n    for _ in [x]:\n        pass\n    return x\n"
+_WARM_TEST = "def check(candidate):\n    assert candidate([1, 'a']) == 3\n"
+
+
+class _Warm(Child):
+    """Stands for a program that always answers 3."""
+
+    def __init__(self, channel: int) -> None:
+        super().__init__(os.getpid(), channel, channel)
+
+    def send(self, message: dict[str, Any], timer: Timer) -> None:
+        plain.dumps(message)
+
+    def await_frame(self, timer: Timer) -> bytes:
+        timer.left()
+        return b'{"ok":3}'
+
+
+def _no_handle(value: Any) -> tuple[int, str]:
+    raise TypeError(type(value).__name__)
+
+
+def _no_object(number: int, kind: str) -> Any:
+    raise TypeError(kind)
 
 
 def _watch(pid: int) -> int:
@@ -76,7 +121,7 @@ def _serve_strong(control: socket.socket, owner: int, config: dict[str, Any]) ->
 
 def _first_child(control: socket.socket, owner: int, config: dict[str, Any], answer: int) -> None:
     """Enter the namespaces; the next child is the first process of the new pid namespace."""
-    stage = tempfile.mkdtemp(prefix="lic-root-")
+    stage = config["stage"]
     try:
         isolation.die_with_parent()
         isolation.enter_namespaces()
@@ -84,6 +129,7 @@ def _first_child(control: socket.socket, owner: int, config: dict[str, Any], ans
         if pid == 0:
             isolation.die_with_parent()
             isolation.build_root(stage, config["libraries"], config["extra"])
+            isolation.forget_capabilities()
             sys.path += [target for _, target in config["extra"]][:1] and ["/extra"]
             _try_walls()
             os.write(answer, b"ok")
@@ -97,8 +143,6 @@ def _first_child(control: socket.socket, owner: int, config: dict[str, Any], ans
     os.close(answer)
     control.close()
     os.waitpid(pid, 0)
-    with contextlib.suppress(OSError):
-        os.rmdir(stage)
     os._exit(0)
 
 
