@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+from lic_pipeline.tasks.text import fenced_blocks, without_fences
+
 _HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*_]*[^*_.!?…](?:\*\*|__):?\s*$")
 _RULE = re.compile(r"(?:[-*_=]\s*){3,}$|\|?[\s:|-]*-{2,}[\s:|-]*$")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪●–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\)|\|)\s+|[•‣◦▪●]|\|")
+_WINDOW = 60  # characters looked at on either side of a mark
 _WORD = re.compile(r"\w")
-_MASKED = re.compile(r"`[^`\n]+`|(?:https?://|www\.)[^\s)\]>]*[^\s)\]>.,;:!?]|\S+@\S+\.\w+")
+_MASKED = re.compile(
+    r"`[^`\n]+`|(?:https?://|www\.)[^\s)\]>]*[^\s)\]>.,;:!?]|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}\.[\w.-]{0,60}\w"
+)
 _END = re.compile(r"[.!?…。！？]+[\"'”’»)\]*_]*")
 _ACRONYM = re.compile(r"(?:^|[^\w.])(?:[^\W\d_]\.){1,}$")
 _LAST_TOKEN = re.compile(r"([^\s(\[\"'“‘]+)$")
@@ -38,8 +42,8 @@ _STARTERS = frozenset(_STARTER_LIST.split())
 
 def count_sentences(text: str) -> int:
     """Number of sentences of a reply; 0 for a text without any word."""
-    fences = len(_FENCE.findall(text))
-    return fences + sum(_in_block(block) for block in _blocks(_FENCE.sub("\n\n", text)))
+    prose = without_fences(text).replace("\n\n", "\n \n")
+    return len(fenced_blocks(text)) + sum(_in_block(block) for block in _blocks(prose))
 
 
 def _blocks(text: str) -> list[str]:
@@ -63,17 +67,21 @@ def _blocks(text: str) -> list[str]:
 
 
 def _in_block(block: str) -> int:
-    text = _MASKED.sub("X", block)
-    count = start = 0
+    text = _MASKED.sub("X", block).rstrip()
+    count = 0
+    words = False
+    position = 0
     for end in _END.finditer(text):
-        if _WORD.search(text, start, end.start()) and _ends_sentence(text, end):
+        words = words or _WORD.search(text, position, end.start()) is not None
+        position = end.end()
+        if words and _ends_sentence(text, end):
             count += 1
-            start = end.end()
-    return count + (_WORD.search(text, start) is not None)
+            words = False
+    return count + (words or _WORD.search(text, position) is not None)
 
 
 def _ends_sentence(text: str, end: re.Match[str]) -> bool:
-    mark, rest = end[0], text[end.end() :]
+    mark, rest = end[0], text[end.end() : end.end() + _WINDOW]
     if not rest.strip():
         return True
     following = rest.lstrip()[0]
@@ -82,17 +90,15 @@ def _ends_sentence(text: str, end: re.Match[str]) -> bool:
         return True
     if mark[0] in "!?…" or mark.startswith(".."):
         return not following.islower() and (spaced or following.isupper())
-    if not spaced:
-        return _joined(text, end)
-    return not _abbreviates(text[: end.start()], rest, following)
+    before = text[max(0, end.start() - _WINDOW) : end.start()]
+    return not _abbreviates(before, rest, following) if spaced else _joined(before, mark, rest)
 
 
-def _joined(text: str, end: re.Match[str]) -> bool:
+def _joined(before: str, mark: str, rest: str) -> bool:
     """True for "done.Next": small letters or a closing bracket before, a capitalised word behind."""
-    before, behind = text[: end.start()], text[end.end() :]
-    if len(end[0]) > 1:
-        return behind[:1].isupper()
-    word = _NEXT_TOKEN.match(behind)
+    if len(mark) > 1:
+        return rest[:1].isupper()
+    word = _NEXT_TOKEN.match(rest)
     capitalised = word is not None and word[1][:1].isupper() and (word[1][1:].islower() or word[1] in {"I", "A"})
     last = _LAST_TOKEN.search(before)
     plain = last is not None and (last[1].isdecimal() or last[1][-1].islower() or last[1][-1] in ")]%")

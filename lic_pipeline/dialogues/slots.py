@@ -22,6 +22,7 @@ _NAMES: dict[str, str] = {
 }  # fmt: skip
 _LABELLED = re.compile(r"^[ \t>*•+_-]*([A-Za-z][A-Za-z _]{1,30}?)[ \t*_]*[:=][ \t*_]*(.+?)[ \t*_,;]*$", re.MULTILINE)
 _DEEPEST = 3
+_MOST_BRACES = 20
 
 
 def read_slots(text: str) -> dict[str, Json] | None:
@@ -66,7 +67,10 @@ def _objects(text: str) -> Iterator[Json]:
 def _repaired(text: str) -> Json:
     from json_repair import loads
 
+    candidate = text[: text.find("}") + 1 or len(text)]
+    if candidate.count("{") > _MOST_BRACES:
+        return None
     try:
-        return loads(text[: text.find("}") + 1 or len(text)])
+        return loads(candidate)
     except (ValueError, RecursionError):
         return None

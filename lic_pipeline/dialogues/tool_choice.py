@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from lic_pipeline.records import Json
 
@@ -37,6 +38,16 @@ _PICK_BEHIND = re.compile(
 )
 
 
+_MOST = 500
+"""Only the last so many mentions are weighed."""
+
+
+class _Place(NamedTuple):
+    tool: str
+    start: int
+    end: int
+
+
 def chosen_tool(text: str, tools: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
     """The tool picked (as spelt in ``tools``) or None, and all tools named, in order of mention."""
     spelt = {_plain(tool): tool for tool in tools}
@@ -46,14 +57,14 @@ def chosen_tool(text: str, tools: Sequence[str]) -> tuple[str | None, tuple[str,
     structured = _distinct(spelt[_plain(name)] for name in _json_names(text) if _plain(name) in spelt)
     if structured:
         return (structured[0] if len(structured) == 1 else None), structured
-    places = list(_mentions(text, tools))
-    named = _distinct(tool for tool, _, _ in places)
-    meant = [place for place in places if not _NEGATED.search(text[max(0, place[1] - 60) : place[1]])]
-    for rule in (_all, _picked_by_words, _emphasised, _on_last_line, _spelt_exactly):
-        found = _distinct(tool for tool, start, end in meant if rule(text, tool, start, end))
-        if len(found) == 1:
-            return found[0], named
-    return None, named
+    places = _mentions(text, tools)
+    named = _distinct(place.tool for place in places)
+    meant = [place for place in places[-_MOST:] if not _NEGATED.search(text[max(0, place.start - 60) : place.start])]
+    for found in (meant, _picked_by_words(text, meant), _emphasised(text, meant), _on_last_line(text, meant)):
+        picked = _distinct(place.tool for place in found)
+        if len(picked) == 1:
+            return picked[0], named
+    return _spelt_exactly(text, meant), named
 
 
 def _plain(text: str) -> str:
@@ -86,38 +97,44 @@ def _names_in(value: Json) -> Iterator[str]:
                 yield from _names_in(inner)
 
 
-def _mentions(text: str, tools: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def _mentions(text: str, tools: Sequence[str]) -> list[_Place]:
     """Tools named in the text with their places, in order; longer names win where names overlap."""
-    taken: list[tuple[str, int, int]] = []
+    taken = bytearray(len(text))
+    places = []
     for tool in sorted(tools, key=len, reverse=True):
         words = [re.escape(word) for word in re.findall(r"[^\W_]+", tool)]
         if not words:
             continue
-        spelling = r"[\s_-]*".join(words)
+        spelling = r"[\s_-]{0,3}".join(words)
         for match in re.finditer(rf"(?<!\w){spelling}(?!\w)", text, re.IGNORECASE):
-            if not any(start < match.end() and match.start() < end for _, start, end in taken):
-                taken.append((tool, match.start(), match.end()))
-    yield from sorted(taken, key=lambda place: place[1])
+            if not any(taken[match.start() : match.end()]):
+                taken[match.start() : match.end()] = b"x" * len(match[0])
+                places.append(_Place(tool, match.start(), match.end()))
+    return sorted(places, key=lambda place: place.start)
 
 
-def _all(text: str, tool: str, start: int, end: int) -> bool:
-    return True
+def _picked_by_words(text: str, places: Sequence[_Place]) -> list[_Place]:
+    return [
+        place
+        for place in places
+        if _PICK_BEFORE.search(text[max(0, place.start - 120) : place.start])
+        or _PICK_BEHIND.match(text[place.end : place.end + 40])
+    ]
 
 
-def _picked_by_words(text: str, tool: str, start: int, end: int) -> bool:
-    return bool(_PICK_BEFORE.search(text[max(0, start - 120) : start]) or _PICK_BEHIND.match(text[end : end + 40]))
+def _emphasised(text: str, places: Sequence[_Place]) -> list[_Place]:
+    return [place for place in places if text[max(0, place.start - 2) : place.start].endswith(("**", "`"))]
 
 
-def _emphasised(text: str, tool: str, start: int, end: int) -> bool:
-    return text[max(0, start - 2) : start] == "**" or text[start - 1 : start] == "`"
+def _on_last_line(text: str, places: Sequence[_Place]) -> list[_Place]:
+    *earlier, last = text.strip().splitlines() or [""]
+    return [place for place in places[-1:] if earlier and _plain(last) == _plain(place.tool)]
 
 
-def _on_last_line(text: str, tool: str, start: int, end: int) -> bool:
-    lines = text.strip().splitlines()
-    return len(lines) > 1 and _plain(lines[-1]) == _plain(tool) and start >= len(text.rstrip()) - len(lines[-1])
-
-
-def _spelt_exactly(text: str, tool: str, start: int, end: int) -> bool:
-    """Named with its own capitals in the middle of a sentence, unlike a common word."""
-    opens = not text[:start].strip() or text[:start].rstrip()[-1:] in ".!?\n"
-    return text[start:end] == tool and not tool.islower() and not opens
+def _spelt_exactly(text: str, places: Sequence[_Place]) -> str | None:
+    """The only tool named with its own capitals, if that is not just how a sentence begins."""
+    exact = [place for place in places if text[place.start : place.end] == place.tool and not place.tool.islower()]
+    if len(_distinct(place.tool for place in exact)) != 1:
+        return None
+    heads = (text[max(0, place.start - 20) : place.start].rstrip() for place in exact)
+    return exact[0].tool if any(head and head[-1] not in ".!?" for head in heads) else None
