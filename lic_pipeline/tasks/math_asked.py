@@ -26,6 +26,10 @@ _PARTIAL = frozenset(
     rest""".split()  # noqa: SIM905 - reads as a list
 )
 _NUMBERED_PART = re.compile(r"\b(?:month|year|week|day|part|step|group|person|box|trip)\s\d", re.IGNORECASE)
+_HOW_MANY = re.compile(
+    r"\bhow many (?:more |total |whole |full |extra |additional |new )?([A-Za-z]{3,})(?![^?]*\bhow many\b)",
+    re.IGNORECASE,
+)
 _SAME = {
     "totals": "total",
     "years": "year",
@@ -64,6 +68,13 @@ def asked_words(question: str) -> frozenset[str]:
     if _FIRST_PERSON & set(_WORD.findall(text.lower())):
         words = words - _FIRST_PERSON | _SECOND_PERSON
     return words if words else _TOTAL | _SECOND_PERSON
+
+
+@lru_cache(maxsize=4096)
+def asked_unit(question: str) -> str:
+    """The stem of the thing counted by "how many ...", "" when the question counts nothing."""
+    match = _HOW_MANY.search(question[-4000:])
+    return _stem(match[1].lower()) if match is not None else ""
 
 
 def relevance(label: str, question: str) -> int:

@@ -6,10 +6,10 @@ The passage (a box, the words after a marker, a sentence) is chosen in ``math_ex
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from lic_pipeline.tasks.math_asked import relevance
+from lic_pipeline.tasks.math_asked import asked_unit, relevance
 from lic_pipeline.tasks.math_values import Number, numbers
 from lic_pipeline.tasks.math_words import number_words
 
@@ -28,9 +28,12 @@ _RESTATES = re.compile(
     r"[\s,(]*(?:[≈=]|or|i\.e\.|that is)?[\s,]*(?:about|approximately|roughly|around|nearly|exactly)?\s*", re.IGNORECASE
 )
 _OR_BETWEEN = re.compile(r"[^.;?!]{0,120}?(?:,|\s)\s?or\b[^.;?!\d]{0,80}$", re.IGNORECASE)
-_OPERATOR = re.compile(r"[^=≈.;\n]{0,40}?[-+*/÷][\s$(]*(?:\([^()\n]*\))?[\s$(]*")
-_TIMES = re.compile(r"\s?[-+*/÷]\s?\(?\$?[\d(]")
-_TIMES_BEFORE = re.compile(r"[\d)}%\]]\s?[-+*/÷]\s?\$?$")
+_SIGN = r"(?:[-+*/÷]|(?<![A-Za-z])x(?![A-Za-z]))"
+_OPERATOR = re.compile(rf"[^=≈.;\n]{{0,40}}?{_SIGN}[\s$(]*(?:\([^()\n]*\))?[\s$(]*")
+_TIMES = re.compile(rf"\s?{_SIGN}\s?\(?\$?[\d(]|\(\d")
+_TIMES_BEFORE = re.compile(rf"[\d)}}%\]]\s?{_SIGN}\s?\$?$")
+_RESULT_BEFORE = re.compile(r"[=≈]\s?[-$(]{0,3}\s?$")
+_EQUATION_AFTER = re.compile(r"\s?(?:[A-Za-z%]{1,12}\s?)?[=≈]")
 _SAME_AS = re.compile(
     r"\bor\s(?:about|approximately|roughly|around|equivalently|simply|just|exactly|in other words)\b", re.IGNORECASE
 )
@@ -57,6 +60,9 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
     if not found:
         return Choice()
     outside = _outside_parentheses(text, start, end, found)
+    outcome = _outcome(text, outside or found)
+    if outcome is not None:
+        return Choice(replace(outcome, weak=0))
     pool = [n for n in outside if not n.weak] or [n for n in found if not n.weak] or outside or found
     if _single(pool):
         return Choice(pool[-1] if len(pool) > 1 and pool[-1].percent else pool[0])
@@ -69,9 +75,9 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
     results = [n for n in pool if n.start not in operands] or pool
     if _single(results):
         return Choice(results[-1])
-    chosen = _most_relevant(text, start, end, results, question)
-    if chosen is not None:
-        return Choice(chosen)
+    pick = _most_relevant(text, start, end, results, question)
+    if pick is not None:
+        return Choice(pick)
     for pattern in (_EQUALS, _COPULA):
         narrowed = _after_last(pattern, text, start, end, results)
         if narrowed and _single(narrowed):
@@ -105,8 +111,33 @@ def _operands(text: str, found: list[Number]) -> set[int]:
     return places
 
 
+def _outcome(text: str, found: list[Number]) -> Number | None:
+    """The one value of a passage that is the result of a calculation, with no step or other value after it."""
+    results = [
+        n
+        for n in found
+        if _RESULT_BEFORE.search(text[max(0, n.start - 4) : n.start])
+        and not _EQUATION_AFTER.match(text, n.end)
+        and not _TIMES.match(text, n.end)
+    ]
+    if not results or not _single(results):
+        return None
+    last = results[-1]
+    starts = _operands(text, found)
+    known = {n.value for n in found if n.start in starts} | {last.value}
+    followed = any(n.start > last.start and not n.weak and n.value not in known for n in found)
+    return None if followed else last
+
+
 def _most_relevant(text: str, start: int, end: int, pool: list[Number], question: str) -> Number | None:
     """The value whose clause (since the value before, up to the next stop) shares most with the question."""
+    unit = asked_unit(question)
+    if unit:
+        counted = [
+            n for n in pool if re.match(rf"\s(?:[a-z]+\s)?{re.escape(unit)}", text[n.end : n.end + 40], re.IGNORECASE)
+        ]
+        if counted and _single(counted):
+            return counted[-1]
     labelled: list[tuple[Number, str]] = []
     for place, number in enumerate(pool):
         begin = pool[place - 1].end if place else start
@@ -116,7 +147,7 @@ def _most_relevant(text: str, start: int, end: int, pool: list[Number], question
         if place:
             before = re.split(r"^[^,;.\n]{0,60}[,;.\n]", before, maxsplit=1)[-1]
         labelled.append((number, before + " " + re.split(r"[,;.:\n(]|\bbut\b|\band\b", after, maxsplit=1)[0]))
-    return best_labelled(labelled, question)
+    return best_labelled(labelled, question, last_bonus=2)
 
 
 def offers_alternatives(text: str, choice: Choice) -> bool:

@@ -11,11 +11,14 @@ Span = tuple[int, int]
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)])\s|([^\n]{0,200}:[\s*_]*\n+)[ \t]*(?:[-*+•]|\d{1,2}[.)])\s")
 _ASIDE = re.compile(
-    r"^[\s>*_#()•+-]*(?:if|suppose|unless|for (?:example|instance)|e\.g\.|example|let me know|sanity|proof|please"
+    r"^[\s>*_#()•+-]*(?:suppose|unless|for (?:example|instance)|e\.g\.|example|let me know|sanity|proof|please"
     r"|notes?\b(?! that the (?:answer|total))|feel free|would you|do you|could you|can you|remember|assumptions?:|would"
     r"|am i|is th(?:is|at|ere))\b",
     re.IGNORECASE,
 )
+_IF = re.compile(r"^[\s>*_#()•+-]*if\b", re.IGNORECASE)
+_OFFERED = re.compile(r"\b(?:you|you'd|you'll|let me|tell|provide)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"\b(?:you|you'd|you'll|would|could|let me|tell|provide|were|instead)\b", re.IGNORECASE)
 _EXAMPLE = re.compile(
     r"\b(?:for example|for instance|e\.g\.|as an example|hypothetical|let me know if|feel free|let's say)",
     re.IGNORECASE,
@@ -79,8 +82,16 @@ def set_aside(sentence: str) -> bool:
         sentence.rstrip(" *_\n").endswith("?")
         or _ASIDE.match(sentence) is not None
         or _EXAMPLE.search(sentence) is not None
+        or (_IF.match(sentence) is not None and _is_offer(sentence))
         or (len(sentence) < 400 and _IN_PARENTHESES.match(sentence) is not None)
     )
+
+
+def _is_offer(conditional: str) -> bool:
+    """True for "If you give me ...", "If there were ..."; False for a premise followed by its calculation."""
+    if "=" in conditional:
+        return _OFFERED.search(conditional) is not None
+    return _SUPPOSED.search(conditional) is not None or not has_digit(conditional)
 
 
 def without_checks(text: str, spans: list[Span]) -> list[Span]:

@@ -46,7 +46,7 @@ _GROUPED = (
 _NUMBER = re.compile(
     rf"""
     (?<![A-Za-z0-9^])(?<!\d[.:])(?<![A-Za-z0-9]_)(?<!\^[{{-])
-    (?P<sign>(?<![)\]}}%])(?:(?<![0-9)%]\ )-|\+|(?<==)-\ |(?<==\ )-\ |\b[Nn]egative\ ))?
+    (?P<sign>(?<![)\]}}%])(?:(?<![0-9)%]\ )-|(?<==)-\ |(?<==\ )-\ |\b[Nn]egative\ ))?
     (?P<currency>(?:[$€£¥₹₱]|US\$|USD\ ?|EUR\ ?|GBP\ ?|Rs\.?\ ?)\ ?)?
     (?P<inner>-)?
     (?P<body>{_GROUPED}|\d+(?:\.\d+)?|\.\d+)
@@ -69,7 +69,7 @@ _NUMBER = re.compile(
 )
 _DIGITS = re.compile(r"[0-9]+")
 _PREFIX = re.compile(
-    r"(?:[-+]\s?|[Nn]egative\s)?(?:[$€£¥₹₱]|US\$|USD\s?|EUR\s?|GBP\s?|Rs\.?\s?)\s?-?\.?$|(?:[-+]\s?|[Nn]egative\s)\.?$|\.$"
+    r"(?:-\s?|[Nn]egative\s)?(?:[$€£¥₹₱]|US\$|USD\s?|EUR\s?|GBP\s?|Rs\.?\s?)\s?-?\.?$|(?:-\s?|[Nn]egative\s)\.?$|\.$"
 )
 _LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
 _COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
@@ -208,7 +208,7 @@ def _value(match: re.Match[str]) -> Fraction | None:
     scaled = _suffix(match, value)
     if scaled is None:
         return None
-    negative = (match["sign"] or "").strip() not in {"", "+"}
+    negative = bool(match["sign"])
     return -scaled if negative != bool(match["inner"]) else scaled
 
 

@@ -19,7 +19,7 @@ _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNOREC
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
-_AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)")
+_AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
 _POINT_NUMBER = re.compile(r"\n[ \t>*#]{0,6}\d{1,2}$")
 _DECLINE_HINTS = (
     "sorry",
