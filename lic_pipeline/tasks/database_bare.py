@@ -23,8 +23,8 @@ _CONTINUES = _EXPECTS_MORE | {"END", "ASC", "DESC", "NULLS"}
 _PROSE_LINE = re.compile(r"[ \t]*(?:[-*•#>]|\d+[.)])?[ \t]*[A-Z][a-z']+(?:[ ,][^\n]*?)?(?:\s[a-z']+){2}")
 _ARTICLES = frozenset({"the", "a", "an", "each", "your", "our", "this", "that", "these", "those", "all", "any", "its"})
 _WRITING = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE"})
-_MAX_STARTS = 60
-_WINDOW = 20_000
+_WINDOW = 8_000
+_WORK = 200_000
 
 
 def looks_like_query(text: str) -> bool:
@@ -40,8 +40,10 @@ def looks_like_query(text: str) -> bool:
     if not core.items or any(_prose(shaped.tokens[first:last]) for first, last in core.items):
         return False
     if "FROM" not in core.clauses:
-        token = shaped.tokens[core.start + 1]
-        return token.kind in ("number", "string", "blob") or shaped.tokens[core.start].text == "SELECT"
+        token, *rest = shaped.tokens[core.items[0][0] : core.end]
+        is_call = token.kind == "word" and bool(rest) and rest[0].text == "("
+        literal = token.kind in ("number", "string", "blob") or token.text in ("(", "-")
+        return literal or is_call or token.upper in {"NULL", "CASE", "EXISTS", "NOT"}
     place = core.clauses["FROM"][0] + 1
     if place >= len(shaped.tokens):
         return False
@@ -64,13 +66,16 @@ def bare_queries(text: str) -> list[tuple[str, int, int]]:
     """(query, start, end) of each bare query in order. Several statements in one go stay together."""
     found: list[tuple[str, int, int]] = []
     position = 0
-    for n, match in enumerate(_START.finditer(text)):
+    work = _WORK
+    for match in _START.finditer(text):
         start = match.start(1) if match.group(1) else match.start()
-        if n >= _MAX_STARTS:
+        if work <= 0:
             break
         if start < position or not _starts(text, start, line_start=bool(match.group(1))):
             continue
-        end = start + _length(text[start : start + _WINDOW])
+        window = text[start : start + _WINDOW]
+        work -= len(window)
+        end = start + _length(window)
         query = text[start:end].strip()
         first = next(iter(statements(tokenize(query))), None)
         if first is not None and (looks_like_query(query[: first[-1].end]) or verb(first) in _WRITING):

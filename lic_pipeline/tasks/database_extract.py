@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 
 from lic_pipeline.records import Extraction, Rung, Strategy
 from lic_pipeline.tasks.database_bare import bare_queries, looks_like_query
@@ -18,7 +19,9 @@ SQL_VERBS = frozenset(
     | {"DETACH", "EXPLAIN", "BEGIN", "COMMIT", "VACUUM", "ANALYZE", "REINDEX", "TRUNCATE"}
 )
 _SQL_TAGS = frozenset({"sql", "sqlite", "sqlite3", "postgresql", "postgres", "mysql", "tsql", "plsql", "psql"})
-_TIGHT_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*(?:(?:sqlite3?|sql)\b)?(.*?)\1", re.DOTALL | re.IGNORECASE)
+_TIGHT_FENCE = re.compile(
+    r"(?<!`)```(?!`)[ \t]*(?:(?:sqlite3?|sql)\b)?((?:[^`]|`(?!``)){1,20000})```(?!`)", re.IGNORECASE
+)
 _INLINE = re.compile(r"(?<!`)`([^`\n]{6,4000})`(?!`)")
 _FINAL = re.compile(
     r"\b(?:final|complete|full|corrected|updated|revised|combined|entire"
@@ -56,7 +59,8 @@ def find(text: str) -> Extraction:
     bare = bare_queries(text)
     if bare:
         return _bare(text, bare)
-    inline = _distinct([m.group(1).strip() for m in _INLINE.finditer(text) if looks_like_query(m.group(1))])
+    spans = [m.group(1).strip() for m in islice(_INLINE.finditer(text), 200)]
+    inline = _distinct([span for span in spans if looks_like_query(span)])
     if inline:
         return Extraction(answer=inline[-1], rung=Rung.LOOSE, candidates=tuple(inline), flags=("inline_code",))
     return Extraction(answer=None, rung=Rung.FAILED)
@@ -93,7 +97,7 @@ def _blocks(text: str) -> list[tuple[str, int, int]]:
             body = text[block.start : block.end].strip("`~ \n\t>")
         found.append((_unquoted(body), block.start, block.end, block.language in _SQL_TAGS))
     if not any(_holds_sql(body, tagged) for body, _, _, tagged in found):
-        found = [(m.group(2).strip(), m.start(), m.end(), False) for m in _TIGHT_FENCE.finditer(text)]
+        found = [(m.group(1).strip(), m.start(), m.end(), False) for m in _TIGHT_FENCE.finditer(text)]
     kept = [(body, start, end) for body, start, end, tagged in found if _holds_sql(body, tagged)]
     queries = [block for block in kept if is_one_query(block[0])]
     return queries or kept
