@@ -45,6 +45,7 @@ _ERROR_KINDS: dict[str, Ending] = {
     "entry": "no_entry_point",
     "exit": "exited",
     "memory": "memory",
+    "output": "output_limit",
     "forbidden": "forbidden",
     "syntax": "compile_error",
 }

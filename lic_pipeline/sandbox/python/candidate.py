@@ -21,7 +21,7 @@ import types
 from typing import Any, NoReturn
 
 from lic_pipeline.sandbox.python import isolation, plain
-from lic_pipeline.sandbox.python.wire import ClosedError, receive_frame, send_frame
+from lic_pipeline.sandbox.python.wire import MAX_FRAME, ClosedError, receive_frame, send_frame
 
 CHANNEL = 3
 FILENAME = "<program>"
@@ -171,7 +171,13 @@ def _is_usage(node: ast.stmt) -> bool:
 
 def _send(message: dict[str, Any]) -> None:
     try:
-        send_frame(CHANNEL, plain.dumps(message))
+        body = plain.dumps(message)
+        if len(body) > MAX_FRAME:
+            body = plain.dumps({"error": {"kind": "output", "type": "result", "message": "the result is too large"}})
+    except BaseException as error:
+        body = plain.dumps({"error": describe(error)})
+    try:
+        send_frame(CHANNEL, body)
     except BaseException:
         os._exit(1)
 

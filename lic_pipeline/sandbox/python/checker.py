@@ -15,7 +15,7 @@ from lic_pipeline.sandbox.python import plain
 from lic_pipeline.sandbox.python.supervisor import Child, Stopped, Timer, stopped
 
 TEST_FILE = "<test>"
-_KINDS = {"memory": "memory", "forbidden": "forbidden"}
+_KINDS = {"memory": "memory", "forbidden": "forbidden", "output": "output_limit"}
 
 
 class ProgramError(Exception):
