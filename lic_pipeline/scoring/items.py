@@ -6,6 +6,7 @@ A line is a UTF-8 JSON object. Errors are RecordErrors that name the field; they
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -56,6 +57,8 @@ def item_id(fields: Mapping[str, Json], number: int) -> str | int | float:
         return number
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise RecordError("must be a string or a number", field="id")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RecordError("is a number too large to keep", field="id")
     return value
 
 

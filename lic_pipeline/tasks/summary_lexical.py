@@ -53,8 +53,13 @@ def matches(insights: Sequence[str], bullets: Sequence[str]) -> list[list[float]
     counts = Counter(word for words in (*asked, *said) for word in set(words))
     size = len(asked) + len(said)
     weights = {word: _weight(word, size, count) for word, count in counts.items()}
-    bags = [_Bag(words) for words in said]
-    return [[_match(_Bag(words), bag, weights) for bag in bags] for words in asked]
+    bags = {text: _Bag(words) for text, words in zip(bullets, said, strict=True)}
+    rows = []
+    for words in asked:
+        wanted = _Bag(words)
+        by_text = {text: _match(wanted, bag, weights) for text, bag in bags.items()}
+        rows.append([by_text[text] for text in bullets])
+    return rows
 
 
 def _weight(word: str, size: int, count: int) -> float:

@@ -130,6 +130,7 @@ BAD = [
     ("too deep", b"[" * 100_000, None, "nested too deeply"),
     ("an id that is a list", {**GOOD, "id": ["x"]}, None, "id must be a string or a number"),
     ("an id that is true", {**GOOD, "id": True}, None, "id must be a string or a number"),
+    ("an id beyond all floats", b'{"id": 1e999, "reference": "3", "response": "3"}', None, "id is a number too large"),
     ("no reference", {"id": "x", "response": "3"}, "x", "reference is missing"),
     ("a reference of another type", {"id": "x", "reference": ["3"], "response": "3"}, "x", "reference must be"),
     (
