@@ -15,7 +15,7 @@ Cell = None | int | float | str | bytes
 Rows = Sequence[Sequence[Cell]]
 
 RELATIVE_TOLERANCE = 1e-9
-_WORK = 30_000_000
+_WORK = 10_000_000
 
 
 class UndecidedError(Exception):
@@ -50,8 +50,8 @@ def same_table(
     left, right = _tables(gold, other, groups or [0] * len(gold), tolerance)
     if _bag(left, range(len(left.columns))) == _bag(right, range(len(right.columns))):
         return True
-    cells = len(left.rows) * len(left.columns) + 1
-    return _search(left, right, [max(40, _WORK // cells)])
+    cells = len(left.rows) * len(left.columns)
+    return _search(left, right, [_WORK + 4 * cells])
 
 
 def _tables(gold: Rows, other: Rows, groups: Sequence[int], tolerance: float) -> tuple[_Table, _Table]:
@@ -109,10 +109,13 @@ def _recolour(keys_left: list[Hashable], keys_right: list[Hashable]) -> tuple[li
     )
 
 
-def _refine(left: _Table, right: _Table) -> bool:
+def _refine(left: _Table, right: _Table, budget: list[int]) -> bool:
     """Refine colours on both sides until nothing changes; False when the sides cannot be the same table."""
     known = (0, 0)
     while True:
+        budget[0] -= len(left.rows) * len(left.columns)
+        if budget[0] < 0:
+            raise UndecidedError
         columns = _recolour(_column_keys(left), _column_keys(right))
         if columns is None:
             return False
@@ -142,10 +145,8 @@ def _row_keys(table: _Table) -> list[Hashable]:
 
 
 def _search(left: _Table, right: _Table, budget: list[int]) -> bool:
-    budget[0] -= 1
-    if budget[0] < 0:
-        raise UndecidedError
-    if not _refine(left, right):
+    """``budget`` counts cell visits still allowed, over all branches."""
+    if not _refine(left, right, budget):
         return False
     open_class = _ambiguous(left, right)
     if open_class is None:
