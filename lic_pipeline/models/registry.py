@@ -1,19 +1,20 @@
-"""The model registry: ``data/models.yaml`` plus the personas, by alias. A registry entry *is* a model here.
+"""The model registry by alias: personas, ``data/models.yaml``, the user's own ``models.yaml`` under LIC_HOME.
 
-Two reasoning efforts of one model are two entries. Reading the registry imports no client and opens no connection.
+A registry entry *is* a model here: two reasoning efforts of one model are two entries. Reading the registry imports no
+client and opens no connection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from lic_pipeline.config import data_path
+from lic_pipeline.config import Home, data_path
 from lic_pipeline.errors import ConfigError, UnknownNameError
 from lic_pipeline.models.personas import named_personas
 from lic_pipeline.records import Json
@@ -38,11 +39,27 @@ class Limits(_Part):
     tpm: int | None = Field(default=None, ge=1)
 
 
+class Patience(_Part):
+    """How long one call may take and how often it is tried; never part of a conversation's identity.
+
+    ``attempt_s``: one HTTP attempt to its last byte. ``total_s``: attempts and pauses of one call together. Pauses grow
+    from ``first_pause_s`` to ``longest_pause_s``; a provider's Retry-After is honoured up to ``retry_after_cap_s``.
+    """
+
+    attempt_s: float = Field(default=300.0, gt=0)
+    total_s: float = Field(default=1800.0, gt=0)
+    attempts: int = Field(default=20, ge=1, le=100)
+    first_pause_s: float = Field(default=0.5, gt=0)
+    longest_pause_s: float = Field(default=60.0, gt=0)
+    retry_after_cap_s: float = Field(default=120.0, ge=0)
+
+
 class Price(_Part):
     """USD per million tokens, where the price table does not know the model or is wrong."""
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
 
 
 class Auto(_Part):
@@ -54,7 +71,11 @@ class Auto(_Part):
 
 
 class ModelEntry(_Part):
-    """One model including its parameters. ``id`` is ``provider/model``; ``alias`` is what people type."""
+    """One model including its parameters. ``id`` is ``provider/model``; ``alias`` is what people type.
+
+    ``output_limit`` names the parameter that caps a reply's tokens. With ``base_url`` the endpoint is spoken to as
+    OpenAI-compatible and gets a key only when ``key_variable`` names one.
+    """
 
     alias: str = Field(min_length=1, max_length=120)
     id: str = Field(min_length=1)
@@ -63,10 +84,12 @@ class ModelEntry(_Part):
     key_variable: str | None = None
     parameters: Mapping[str, Json] = Field(default_factory=dict)
     temperature: Literal["free", "fixed"] = "free"
+    output_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning: bool = False
     chat: ChatStyle = ChatStyle()
     context_window: int | None = Field(default=None, ge=1)
     limits: Limits = Limits()
+    patience: Patience = Patience()
     price: Price | None = None
     skip_tasks: tuple[str, ...] = ()
     auto: Auto | None = None
@@ -108,11 +131,40 @@ def load_models(path: Path) -> dict[str, ModelEntry]:
     return entries
 
 
-@cache
+def user_registry() -> Path:
+    """Where ``lic models add`` puts entries of this installation's own; need not exist."""
+    return Home.locate().root / "models.yaml"
+
+
 def registry() -> Mapping[str, ModelEntry]:
-    """All known models by alias: personas first, then data/models.yaml."""
-    personas = {f"sim/{name}": ModelEntry(alias=f"sim/{name}", id=f"sim/{name}") for name in named_personas()}
-    return {**personas, **load_models(data_path() / "models.yaml")}
+    """All known models by alias: personas first, then data/models.yaml, then the user's own file.
+
+    Files are read again when they change, so a running server sees an added entry. Raises ConfigError.
+    """
+    own = user_registry()
+    return _registry(_version(data_path() / "models.yaml"), _version(own) if own.is_file() else None)
+
+
+_Version = tuple[Path, int, int]
+
+
+def _version(path: Path) -> _Version:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read as a model registry ({error})") from error
+    return path, status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=16)
+def _registry(ours: _Version, own: _Version | None) -> Mapping[str, ModelEntry]:
+    known = {f"sim/{name}": ModelEntry(alias=f"sim/{name}", id=f"sim/{name}") for name in named_personas()}
+    known.update(load_models(ours[0]))
+    added = load_models(own[0]) if own else {}
+    taken = sorted(set(known) & set(added))
+    if own and taken:
+        raise ConfigError(f"{own[0]}: alias {taken[0]!r} is already in use; give this entry another alias")
+    return {**known, **added}
 
 
 def get_model(alias: str) -> ModelEntry:

@@ -1,0 +1,263 @@
+"""The one way to a real model: limits, budget, attempts, pauses, records. A client makes one attempt, this the call.
+
+Every HTTP attempt becomes a row of ``tries``. The reply itself is stored by the conversation's journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+
+from lic_pipeline.models.budget import BudgetWatch
+from lic_pipeline.models.classify import connection_error, describe
+from lic_pipeline.models.clients import ModelClient
+from lic_pipeline.models.errors import (
+    AccessError,
+    CallError,
+    CallTimeoutError,
+    ContentFilteredError,
+    ContextOverflowError,
+    PermanentError,
+    RateLimitError,
+)
+from lic_pipeline.models.ledger.records import CallKey
+from lic_pipeline.models.limits import AdaptiveLimit
+from lic_pipeline.models.limits_rate import Bucket
+from lic_pipeline.models.prices import price_of
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.models.request import ModelRequest
+from lic_pipeline.models.retry import Pauses
+from lic_pipeline.models.tokens import estimate_request, usage_of_call
+from lic_pipeline.records import Reply, Usage
+
+REFUSALS_IN_A_ROW = 8
+"""So many bad requests and never a reply: the entry is wrong, not the items, and the run stops."""
+
+_OVERLOADED = frozenset({429, 503, 529})
+
+
+class CallRecords(Protocol):
+    """What a call path writes to the ledger."""
+
+    def record_try(
+        self,
+        conversation_id: str,
+        key: CallKey,
+        outcome_class: str,
+        status: int | None,
+        detail_redacted: str,
+        latency: float | None,
+    ) -> None:
+        """One attempt."""
+
+    def add_spend(self, scope: str, usd: float, tokens: int) -> None:
+        """Spending that no call row carries."""
+
+
+class _Spent:
+    """Seconds a call has spent in attempts and pauses; waiting for a slot is not the provider's fault."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+
+class CallPath:
+    """Calls to one registry entry, from one event loop."""
+
+    def __init__(
+        self,
+        entry: ModelEntry,
+        client: ModelClient,
+        limit: AdaptiveLimit,
+        records: CallRecords,
+        watch: BudgetWatch | None = None,
+    ) -> None:
+        self.entry = entry
+        self.client = client
+        self.moved_at = time.monotonic()
+        self._limit = limit
+        self._records = records
+        self._watch = watch
+        self._price = price_of(entry)
+        self._own = asyncio.Semaphore(entry.limits.concurrency)
+        self._requests = Bucket(entry.limits.rpm) if entry.limits.rpm else None
+        self._tokens = Bucket(entry.limits.tpm) if entry.limits.tpm else None
+        self._pauses = Pauses(entry.patience)
+        self._started: dict[int, float] = {}
+        self._calls = self._pausing = self._number = 0
+        self._stopped: AccessError | None = None
+        self._answered = False
+        self._refusals = 0
+        self._last_error = ""
+
+    async def complete(self, request: ModelRequest, conversation_id: str, key: CallKey) -> Reply:
+        """The reply to a request, after as many attempts as the entry's patience allows. Raises CallError."""
+        self._require_fit(request)
+        spent = _Spent()
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, CallError) and error.retried),
+            wait=self._pauses,
+            stop=lambda state: self._gives_up(state, spent),
+            sleep=lambda seconds: self._pause(seconds, spent),
+            reraise=True,
+        )
+        self._calls += 1
+        try:
+            reply: Reply = await retrying(self._attempt, request, conversation_id, key, spent)
+        except ContentFilteredError:
+            return _filtered()
+        except CallError as error:
+            if error.retried:
+                tried = retrying.statistics.get("attempt_number", 1)
+                message = f"{self.entry.alias}: {error} (gave up after {tried} attempts)"
+                raise type(error)(message, status=error.status, retry_after=error.retry_after) from error
+            raise
+        finally:
+            self._calls -= 1
+        return reply
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self.client.close()
+
+    def waits_for(self, now: float) -> str:
+        """What calls of this path wait for, for the heartbeat."""
+        parts = []
+        if self._started:
+            oldest = now - next(iter(self._started.values()))
+            parts.append(f"{len(self._started)} replies of {self.entry.alias}, the oldest for {oldest:.0f} s")
+        if self._pausing:
+            parts.append(f"{self._pausing} pauses before another attempt ({self._last_error})")
+        queued = self._calls - len(self._started) - self._pausing
+        if queued > 0:
+            parts.append(f"a slot for {queued} calls ({self._limit.level} of {self._limit.most} allowed now)")
+        return ", ".join(parts)
+
+    def _require_fit(self, request: ModelRequest) -> None:
+        """What surely does not fit is not sent; what may fit is left to the provider, whose refusal costs nothing."""
+        window = self.entry.context_window
+        needed = estimate_request(request) if window is not None else 0
+        if window is not None and needed > window:
+            raise ContextOverflowError(f"about {needed} tokens do not fit the {window} of {self.entry.alias}")
+
+    async def _attempt(self, request: ModelRequest, conversation_id: str, key: CallKey, spent: _Spent) -> Reply:
+        estimate = estimate_request(request)
+        async with self._own:
+            await self._limit.acquire()
+            try:
+                await self._take_turn(estimate)
+                self._refuse_if_over()
+                return await self._send(request, conversation_id, key, spent, estimate)
+            finally:
+                self._limit.release()
+
+    async def _take_turn(self, estimate: int) -> None:
+        for bucket, amount in ((self._requests, 1), (self._tokens, estimate)):
+            if bucket is not None:
+                bucket.share(self._limit.live)
+                await bucket.take(amount)
+
+    def _refuse_if_over(self) -> None:
+        if self._stopped is not None:
+            raise AccessError(str(self._stopped), status=self._stopped.status)
+        if self._watch is not None:
+            self._watch.check()
+
+    async def _send(
+        self, request: ModelRequest, conversation_id: str, key: CallKey, spent: _Spent, estimate: int
+    ) -> Reply:
+        patience = self.entry.patience
+        seconds = min(patience.attempt_s, max(0.001, patience.total_s - spent.seconds))
+        self._number += 1
+        number = self._number
+        started = self._started[number] = self.moved_at = time.monotonic()
+        outcome, status, detail = "cancelled", None, ""
+        try:
+            reply = await self._once(request, seconds)
+            outcome, status = "ok", 200
+        except CallError as error:
+            outcome, status, detail = error.outcome, error.status, str(error)
+            raise self._failed(error, started) from error.__cause__
+        finally:
+            self.moved_at = time.monotonic()
+            spent.seconds += self.moved_at - started
+            del self._started[number]
+            self._records.record_try(conversation_id, key, outcome, status, describe(detail), self.moved_at - started)
+        self._succeeded(request, reply, estimate)
+        return reply
+
+    async def _once(self, request: ModelRequest, seconds: float) -> Reply:
+        """The client's reply within ``seconds``; whatever a client library raises becomes a CallError."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.client.complete(request)
+        except CallError:
+            raise
+        except TimeoutError:
+            raise CallTimeoutError(f"no complete reply within {seconds:g} s") from None
+        except Exception as cause:
+            raise connection_error(cause) from cause
+
+    def _succeeded(self, request: ModelRequest, reply: Reply, estimate: int) -> None:
+        self._answered = True
+        self._limit.succeeded()
+        usage = usage_of_call(request, reply)
+        tokens = (usage.prompt or 0) + (usage.completion or 0)
+        if self._tokens is not None:
+            self._tokens.correct(tokens - estimate)
+        if self._watch is None:
+            return
+        usd = reply.cost_usd
+        if usd is None:
+            usd = (self._price.cost(usage) if self._price else None) or 0.0
+        self._watch.note(usd, tokens)
+        # The call's own row carries what the provider reported; only an estimate is added beside it.
+        counted = (reply.usage.prompt or 0) + (reply.usage.completion or 0)
+        unreported = 0.0 if reply.cost_usd is not None else usd
+        if unreported or tokens > counted:
+            self._records.add_spend(self._watch.budget.scope, unreported, tokens - counted)
+
+    def _failed(self, error: CallError, started: float) -> CallError:
+        """Learn from a failure; returns the error to raise."""
+        self._last_error = f"after {error.outcome}" + (f", HTTP {error.status}" if error.status else "")
+        if isinstance(error, RateLimitError) or error.status in _OVERLOADED:
+            self._limit.limited(started)
+        if isinstance(error, PermanentError):
+            self._refusals += 1
+            if not self._answered and self._refusals >= REFUSALS_IN_A_ROW:
+                error = AccessError(
+                    f"{self.entry.alias} refused the first {self._refusals} requests: {error}", status=error.status
+                )
+        if isinstance(error, AccessError) and self._stopped is None:
+            self._stopped = error
+        return error
+
+    def _gives_up(self, state: RetryCallState, spent: _Spent) -> bool:
+        patience = self.entry.patience
+        if self._stopped is not None or state.attempt_number >= patience.attempts:
+            return True
+        return spent.seconds + state.upcoming_sleep >= patience.total_s
+
+    async def _pause(self, seconds: float, spent: _Spent) -> None:
+        self._pausing += 1
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._pausing -= 1
+            spent.seconds += seconds
+
+
+def _filtered() -> Reply:
+    """A refused request as a reply: empty, free of charge, marked."""
+    return Reply(
+        text="",
+        finish_reason="content_filter",
+        usage=Usage(prompt=0, completion=0),
+        cost_usd=0.0,
+        flags=("prompt_filtered",),
+    )
