@@ -122,15 +122,15 @@ def _check_input(connection: duckdb.DuckDBPyConnection) -> None:
         bad = connection.execute(
             f"SELECT conversation_id, {column} FROM scores WHERE NOT (CAST({column} AS DOUBLE) BETWEEN 0 AND 100)"
             " ORDER BY ALL LIMIT 1"
-        ).fetchone()
+        ).fetchall()
         if bad:
-            raise ValueError(f"scores: {column} of conversation {bad[0]} is {bad[1]}, not a number in 0..100")
+            raise ValueError(f"scores: {column} of conversation {bad[0][0]} is {bad[0][1]}, not a number in 0..100")
     for table in ("scores", "planned"):
         twice = connection.execute(
             f"SELECT experiment, conversation_id FROM {table} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
-        ).fetchone()
+        ).fetchall()
         if twice:
-            raise ValueError(f"{table}: conversation {twice[1]} stands twice in experiment {twice[0]!r}")
+            raise ValueError(f"{table}: conversation {twice[0][1]} stands twice in experiment {twice[0][0]!r}")
 
 
 def _refuse_nan(connection: duckdb.DuckDBPyConnection) -> None:
@@ -139,6 +139,6 @@ def _refuse_nan(connection: duckdb.DuckDBPyConnection) -> None:
         if not floats:
             continue
         tests = " OR ".join(f"NOT isfinite({name})" for name in floats)
-        found = connection.execute(f"SELECT count(*) FROM {spec.name} WHERE {tests}").fetchone()
-        if found and found[0]:
-            raise ValueError(f"table {spec.name} holds {found[0]} rows with a value that is no number")
+        found = connection.execute(f"SELECT count(*) FROM {spec.name} WHERE {tests}").fetchall()
+        if found[0][0]:
+            raise ValueError(f"table {spec.name} holds {found[0][0]} rows with a value that is no number")

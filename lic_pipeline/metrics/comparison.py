@@ -52,7 +52,7 @@ def _as_extreme(weighted: FloatArray, observed: float, *identity: str) -> int:
             positive += level * rng.binomial(count, 0.5, size=FLIPS)
         return int((np.abs(2 * positive - sizes.sum()) >= observed).sum())
     found = 0
-    step = max(1, 2_000_000 // sizes.size)
+    step = max(1, 2_000_000 // max(1, sizes.size))
     for first in range(0, FLIPS, step):
         packed = rng.integers(0, 256, size=(min(step, FLIPS - first), -(-sizes.size // 8)), dtype=np.uint8)
         signs = np.unpackbits(packed, axis=1, count=sizes.size).astype(np.float64)

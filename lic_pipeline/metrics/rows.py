@@ -9,6 +9,7 @@ import json
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from lic_pipeline.tables_scores import PLANNED, SCORES
 _NAMES = ("model", "task", "setting", "instruction_id")
 _FIELDS = (*_NAMES, "run", "score")
 EXPERIMENT = "metrics"
+T = TypeVar("T", str, tuple[str, str, str, str])
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def read_rows(lines: Iterable[bytes]) -> ScoreRows:
         rows.scores.append(float("nan") if score is None else score)
         rows.lines.append(number)
     rows.keys, rows.runs = list(key_index), list(run_index)
-    return _without_repeats(rows)
+    return _sorted_without_repeats(rows)
 
 
 def _checked(raw: bytes, first: bool) -> tuple[str, str, str, str, str, float | None]:
@@ -128,32 +130,39 @@ def _score(row: dict[str, object]) -> float | None:
     return float(score)
 
 
-def _without_repeats(rows: ScoreRows) -> ScoreRows:
-    """Keep the first row of each instruction and run; later ones become bad lines."""
-    keys, runs = np.frombuffer(rows.key_of, dtype=np.int64), np.frombuffer(rows.run_of, dtype=np.int64)
-    order = np.lexsort((np.arange(len(rows)), runs, keys))
-    same = np.zeros(len(rows), dtype=bool)
-    if len(rows) > 1:
-        repeated = (np.diff(keys[order]) == 0) & (np.diff(runs[order]) == 0)
-        same[order[1:][repeated]] = True
-    if not same.any():
-        return rows
-    for place in np.flatnonzero(same):
-        model, task, setting, instruction = rows.keys[rows.key_of[place]]
-        run = rows.runs[rows.run_of[place]]
-        what = f"{model}, {task}, {setting}, {instruction}, run {run}"
-        rows.bad.append(BadLine(rows.lines[place], f"repeats an earlier row ({what})"))
-    rows.bad.sort(key=lambda bad: bad.line)
-    kept = np.flatnonzero(~same)
+def _sorted_without_repeats(rows: ScoreRows) -> ScoreRows:
+    """Rows by key and run, so that no result depends on their order; of repeated ones the first in the file stays."""
+    keys, key_rank = _ranked(rows.keys)
+    runs, run_rank = _ranked(rows.runs)
+    key_of = key_rank[np.frombuffer(rows.key_of, dtype=np.int64)]
+    run_of = run_rank[np.frombuffer(rows.run_of, dtype=np.int64)]
+    order = np.lexsort((np.arange(len(rows)), run_of, key_of))
+    key_of, run_of = key_of[order], run_of[order]
+    repeats = np.zeros(len(rows), dtype=bool)
+    repeats[1:] = (np.diff(key_of) == 0) & (np.diff(run_of) == 0)
+    lines = np.frombuffer(rows.lines, dtype=np.int64)[order]
+    bad = [
+        BadLine(int(lines[i]), f"repeats an earlier row ({', '.join(keys[key_of[i]])}, run {runs[run_of[i]]})")
+        for i in np.flatnonzero(repeats)
+    ]
+    kept = ~repeats
     return ScoreRows(
-        keys=rows.keys,
-        runs=rows.runs,
-        key_of=array("q", keys[kept].tobytes()),
-        run_of=array("q", runs[kept].tobytes()),
-        scores=array("d", np.frombuffer(rows.scores)[kept].tobytes()),
-        lines=array("q", np.frombuffer(rows.lines, dtype=np.int64)[kept].tobytes()),
-        bad=rows.bad,
+        keys=keys,
+        runs=runs,
+        key_of=array("q", key_of[kept].tobytes()),
+        run_of=array("q", run_of[kept].tobytes()),
+        scores=array("d", np.frombuffer(rows.scores)[order][kept].tobytes()),
+        lines=array("q", lines[kept].tobytes()),
+        bad=sorted([*rows.bad, *bad], key=lambda one: one.line),
     )
+
+
+def _ranked(values: list[T]) -> tuple[list[T], IntArray]:
+    """The values sorted, and for each old place its new one."""
+    places = sorted(range(len(values)), key=values.__getitem__)
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[places] = np.arange(len(values))
+    return [values[i] for i in places], rank
 
 
 def input_tables(rows: ScoreRows) -> tuple[pa.Table, pa.Table]:

@@ -30,8 +30,8 @@ INTERVALS = (
 
 def rows_of(connection: duckdb.DuckDBPyConnection, table: str) -> list[Row]:
     """All rows of a metric table, settings in their usual order; an absent table has none."""
-    known = connection.execute("SELECT 1 FROM information_schema.tables WHERE table_name = ?", [table]).fetchone()
-    if known is None:
+    known = connection.execute("SELECT 1 FROM information_schema.tables WHERE table_name = ?", [table]).fetchall()
+    if not known:
         return []
     cursor = connection.execute(f"SELECT * FROM {table}")
     names = [column[0] for column in cursor.description or []]
