@@ -60,7 +60,7 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
     if not found:
         return Choice()
     outside = _outside_parentheses(text, start, end, found)
-    outcome = _outcome(text, outside or found)
+    outcome = _outcome(text, outside or found) if len(found) > 1 else None
     if outcome is not None:
         return Choice(replace(outcome, weak=0))
     pool = [n for n in outside if not n.weak] or [n for n in found if not n.weak] or outside or found
@@ -156,7 +156,7 @@ def offers_alternatives(text: str, choice: Choice) -> bool:
 
 
 def _single(pool: list[Number]) -> bool:
-    return len({n.value for n in pool}) == 1
+    return bool(pool) and all(n.value == pool[0].value for n in pool)
 
 
 def _outside_parentheses(text: str, start: int, end: int, found: list[Number]) -> list[Number]:

@@ -35,6 +35,9 @@ _MARKER = re.compile(
     r"|\b(?:answer|ans\.?)\s{0,2}[:=](?!=)|^[ \t]*#{1,6}\s*(?:the\s)?(?:final\s)?(?:answer|result|solution)\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_CONDITIONAL = re.compile(
+    r"\W*(?:(?:and|but|or|otherwise),?\s)?(?:if|assuming|suppose|supposing|in case)\b", re.IGNORECASE
+)
 _KEYWORDS = ("answer", "result", "solution", "ans")
 _INVENTED = re.compile(
     r"\n[ \t#>*]*(?:(?:new |next |another |follow-up )?(?:question|problem)(?:\s*\d+)?|Q\d*|human|user|student"
@@ -47,6 +50,8 @@ _LONG_WORD = re.compile(r"[A-Za-z]{2,}")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)])\s")
 _TAIL = 6000
 _REGION = 700
+_LONGEST_ANSWER = 2000
+_LAST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ def _first_solution(text: str) -> str:
 
 def _whole(text: str) -> _Found | None:
     """An answer on its own: one value, or the box or marker inside it."""
+    if len(text) > _LONGEST_ANSWER:
+        return _strict(text, "") or _loose(text, "")
     choice = choose(text, 0, len(text), words=True)
     if choice.number is not None:
         return _Found(Rung.WHOLE, choice, 0)
@@ -173,7 +180,7 @@ def _box_span(text: str, match: re.Match[str]) -> tuple[int, int]:
 def _hashed(text: str, start: int) -> _Found | None:
     """The last ``####`` line that is an answer and no heading."""
     last: _Found | None = None
-    for match in _HASHES.finditer(text, start):
+    for match in list(_HASHES.finditer(text, start))[-_LAST:]:
         choice = choose(text, *match.span(1), words=True)
         if choice.number is not None and not choice.number.weak and len(_LONG_WORD.findall(match[1])) <= 5:
             last = _Found(Rung.MARKER, choice, match.start())
@@ -184,6 +191,7 @@ def _marked(text: str, start: int, question: str) -> _Found | None:
     """The value after the last answer marker that has one."""
     # Markers are sought around their keyword: scanning the whole text with the full pattern is ten times slower.
     before = len(text)
+    conditional: _Found | None = None
     for place in _keyword_places(text, start):
         if place >= before:
             continue
@@ -193,9 +201,25 @@ def _marked(text: str, start: int, question: str) -> _Found | None:
             continue
         before = match.start()
         found = _after_marker(text, match, question)
-        if found is not None:
+        if found is None:
+            continue
+        if not _CONDITIONAL.match(_sentence_before(text, match.start())):
             return found
-    return None
+        if (
+            conditional is not None
+            and _differs(conditional, found)
+            and found.choice.number
+            and conditional.choice.number
+        ):
+            return _Found(Rung.MARKER, Choice(rivals=(found.choice.number, conditional.choice.number)), found.start)
+        conditional = conditional or found
+    return conditional
+
+
+def _sentence_before(text: str, place: int) -> str:
+    """The beginning of the sentence that goes on at a place."""
+    piece = text[max(0, place - 300) : place]
+    return piece[max(piece.rfind(mark) for mark in (". ", "\n", "? ", "! ", ": ")) + 1 :]
 
 
 def _keyword_places(text: str, start: int) -> list[int]:

@@ -16,7 +16,19 @@ _CONDITION = re.compile(
     r"[^\n]{0,300}?\d",
     re.IGNORECASE,
 )
+# Measured on published conversations: these phrases near the end of a reply without a strict rung separate attempts
+# from discussions of what is missing (agreement with the recorded labels: precision 71% -> 85% at recall 89%).
+_LACKING = re.compile(
+    r"\b(?:(?:i|we)(?:'d|'ll| would| will| still)? (?:\w+ )?need (?!help)(?!to (?:add|find|calc|multi|sub|div))"
+    r"|(?:is|are|information|details|data) (?:needed|required|missing|unknown)"
+    r"|without (?:know|more|addit|that|those|spec|actual)|depends on|not (?:been )?(?:provided|given|specified)"
+    r"|don't (?:know|have)|once (?:you|we)|if you (?:can |could )?(?:provide|tell|give|share)"
+    r"|if you have (?:the )?(?:actual|specific)|illustrat\w+|hypothetical|placeholder|substitute|replace|plug"
+    r"|only (?:know|confirm))",
+    re.IGNORECASE,
+)
 _TAIL = 600
+_END = 400
 
 
 def label(text: str, extraction: Extraction) -> Strategy:
@@ -31,6 +43,9 @@ def label(text: str, extraction: Extraction) -> Strategy:
         return label_without_answer(text)
     if len(_CONDITION.findall(text[-4000:])) > 1:
         return Strategy.HEDGING
+    if _LACKING.search(text[-_END:].replace("’", "'")):
+        other = label_without_answer(text)
+        return Strategy.DISCUSSION if other is Strategy.REFUSAL else other
     if declines(text[-_TAIL:]) or count_questions(text[-_TAIL:]):
         return label_without_answer(text)
     return Strategy.ANSWER_ATTEMPT

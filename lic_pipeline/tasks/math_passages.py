@@ -44,16 +44,16 @@ _IN_PARENTHESES = re.compile(r"^[\s*_]*\(.*\)[\s*_.]*$", re.DOTALL)
 def passages_of(text: str, start: int, end: int) -> Iterator[Span]:
     """Sentences between two places; one that ends with a colon is joined with what it announces."""
     opened: int | None = None
-    for a, b in sentence_spans(text[start:end]):
+    for a, b in sentence_spans(text, start, end):
         begin = a if opened is None else opened
-        tail = text[start + max(a, b - 40) : start + b].rstrip(" \n*_`")
-        if not tail or tail.endswith(":") or (opened is not None and _is_rule(text[start + a : start + b])):
+        tail = text[max(a, b - 40) : b].rstrip(" \n*_`")
+        if not tail or tail.endswith(":") or (opened is not None and _is_rule(text[a:b])):
             opened = begin
             continue
         opened = None
-        yield start + begin, start + b
+        yield begin, b
     if opened is not None:
-        yield start + opened, end
+        yield opened, end
 
 
 def _is_rule(piece: str) -> bool:

@@ -102,7 +102,7 @@ _WEAK_BEFORE = re.compile(
 _SPREAD_BEFORE = re.compile(r"\b(?:over|across|during|throughout|for all)\s(?:the\s|all\s)?$", re.IGNORECASE)
 _RATE_AFTER = re.compile(r"\s?(?:[A-Za-z]+\s){0,2}?(?:per|each|every)\s[a-z]|\s?[A-Za-z]+\s?/\s?[a-z]|\s?/\s?[a-z]{2,}")
 _PART_AFTER = re.compile(r"\s(?:of|the)\s")
-_LIST_NUMBER = re.compile(r"(?:^|\n)[ \t>#*]*\(?$")
+_LIST_NUMBER = re.compile(r"\n[ \t>#*]*\(?$")
 _CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
 _MAX_DIGITS = 300
 _MAX_EXPONENT = 300
@@ -177,10 +177,16 @@ def _is_no_value(match: re.Match[str], before: str, text: str) -> bool:
         return True
     following = text[match.end() : match.end() + 2]
     bare = match["currency"] is None and match.end() - match.start() <= 3
-    if bare and following[:1] in {".", ")"} and following[1:2] in {" ", "\n", ""} and _LIST_NUMBER.search(before):
+    if bare and following[:1] in {".", ")"} and following[1:2] in {" ", "\n", ""} and _opens_line(text, match.start()):
         # "3. Add the totals" numbers a step; "3." alone on its line is an answer.
         return following[1:2] == " " and bool(text[match.end() + 1 : match.end() + 80].strip())
     return bool(match.end() - match.start() == 4 and following[:1] in {")", "]"} and _CITED_YEAR.search(before))
+
+
+def _opens_line(text: str, place: int) -> bool:
+    """True when nothing but list and quote marks stands between the start of the line and a place."""
+    begin = max(0, place - 12)
+    return _LIST_NUMBER.search(("\n" if begin == 0 else "") + text[begin:place]) is not None
 
 
 def _weakness(match: re.Match[str], before: str, text: str, stop: int) -> int:

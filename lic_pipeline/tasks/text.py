@@ -137,21 +137,22 @@ def without_fences(text: str) -> str:
     return "\n".join(parts)
 
 
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, in order; blank lines, list items and headings end one too."""
-    position = 0
-    for stop in _STOP.finditer(text):
+def sentence_spans(text: str, begin: int = 0, finish: int | None = None) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence between two places; blank lines, list items and headings end one too."""
+    last = len(text) if finish is None else finish
+    position = begin
+    for stop in _STOP.finditer(text, begin, last):
         if stop.start() < position or _numbers_a_point(text, stop.start()):
             continue
-        gap = (_AFTER_LINE if stop.group() == "\n" else _AFTER_MARK).match(text, stop.end())
+        gap = (_AFTER_LINE if stop.group() == "\n" else _AFTER_MARK).match(text, stop.end(), last)
         if gap is None:
             continue
         end = stop.start() if stop.group() == "\n" else stop.end() + len(gap.group().rstrip())
         if end > position:
             yield position, end
         position = gap.end()
-    if position < len(text):
-        yield position, len(text)
+    if position < last:
+        yield position, last
 
 
 def _numbers_a_point(text: str, place: int) -> bool:
