@@ -11,7 +11,7 @@ import duckdb
 
 from lic_pipeline.metrics.build import build_metrics
 from lic_pipeline.metrics.degradation import FLOOR
-from lic_pipeline.metrics.rows import ScoreRows, input_tables
+from lic_pipeline.metrics.rows import ScoreRows, tables_of
 from lic_pipeline.metrics.warehouse import store
 from lic_pipeline.records import Json
 
@@ -22,7 +22,7 @@ _NAMED_BAD = 100
 def compute(rows: ScoreRows) -> duckdb.DuckDBPyConnection:
     """An in-memory warehouse holding every metric table of these rows; the caller closes it."""
     connection = duckdb.connect()
-    scores, planned = input_tables(rows)
+    scores, planned = tables_of(rows)
     store(connection, "scores", scores)
     store(connection, "planned", planned)
     build_metrics(connection)

@@ -165,7 +165,7 @@ def _ranked(values: list[T]) -> tuple[list[T], IntArray]:
     return [values[i] for i in places], rank
 
 
-def input_tables(rows: ScoreRows) -> tuple[pa.Table, pa.Table]:
+def tables_of(rows: ScoreRows) -> tuple[pa.Table, pa.Table]:
     """The tables ``scores`` and ``planned`` of these rows.
 
     Target N of a cell is the largest number of rows of any of its instructions; every instruction of the cell is

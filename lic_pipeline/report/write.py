@@ -13,6 +13,7 @@ from lic_pipeline.metrics.statistics import binomial_truth
 from lic_pipeline.metrics.tables import METRIC_TABLES
 from lic_pipeline.metrics.warehouse import export_csv
 from lic_pipeline.report.console import against_full, drop_points
+from lic_pipeline.report.quarantine import quarantined
 from lic_pipeline.report.render import (
     BANNER,
     DASH,
@@ -28,9 +29,6 @@ from lic_pipeline.report.render import (
     setting_label,
     value_with_interval,
 )
-
-QUARANTINE = "quarantine"
-"""Optional table (layer, task, reason, n): rows that a layer held back."""
 
 
 def write_report(home: Home, connection: duckdb.DuckDBPyConnection) -> list[Path]:
@@ -58,7 +56,8 @@ def report_text(connection: duckdb.DuckDBPyConnection) -> str:
     if has_personas(cells):
         lines += [f"> **{markdown(BANNER)}**", ""]
     if not cells:
-        return "\n".join([*lines, "Nothing is scored yet.", ""])
+        lines += ["Nothing is scored yet.", ""]
+        return "\n".join(lines)
     lines += [
         "P = mean score (0..100), A90 = 90th percentile over N runs, U90-10 = 90th - 10th percentile over N runs; per "
         "instruction, then the mean over instructions; the mean over tasks is unweighted. n = instructions, N = runs.",
@@ -71,6 +70,8 @@ def report_text(connection: duckdb.DuckDBPyConnection) -> str:
     ]
     for experiment in sorted({str(row["experiment"]) for row in cells}):
         lines += [f"## Experiment {markdown(experiment)}", "", *_experiment(connection, experiment)]
+    held: Iterator[list[object]] = (list(row) for row in quarantined(connection))
+    lines += _section("Quarantined", ["layer", "task", "reason", "rows"], held, "Nothing is quarantined.")
     lines += ["## Files", "", *(f"- `{spec.name}.csv`: {spec.description}" for spec in METRIC_TABLES), ""]
     return "\n".join(lines)
 
@@ -86,13 +87,6 @@ def _experiment(connection: duckdb.DuckDBPyConnection, experiment: str) -> Itera
     yield from _section("Per task", _CELLS, (_cell(row, signatures) for row in cells))
     yield from _section("Runs of one instruction (tasks scored 0 or 100)", _KINDS, _kinds(cells))
     yield from _section("Missing", _MISSING, (_missing(row) for row in own("missing")), "Nothing is missing.")
-    held = [row for row in rows_of(connection, QUARANTINE) if row.get("experiment", experiment) == experiment]
-    shown = ([row["layer"], row["task"], row["reason"], row["n"]] for row in held)
-    yield from _section("Quarantined", ["layer", "task", "reason", "rows"], shown, "Nothing is quarantined.")
-    flagged = (
-        [row["model"], row["task"], setting_label(row), row["flag"], _of(row, "n_conversations")]
-        for row in own("flags")
-    )
     yield from _section("Flags", ["model", "task", "setting", "flag", "conversations"], flagged, "No flags.")
     yield from ["### Signatures", "", *(f"{i}. {markdown(text)}" for text, i in signatures.items()), ""]
 

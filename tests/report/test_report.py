@@ -68,14 +68,17 @@ def test_settings_stand_in_their_usual_order_with_context() -> None:
 def test_missing_is_shown_with_reason_and_bounds() -> None:
     with warehouse("m", missing=True) as connection:
         connection.execute(
-            "CREATE TABLE quarantine AS "
-            "SELECT 'sharding' AS layer, 'math' AS task, 'answer in a shard' AS reason, 2 AS n"
+            "CREATE TABLE problems AS SELECT 'sharding' AS layer, 'math' AS task, 'no|shards' AS reason FROM range(2)"
+        )
+        connection.execute(
+            "CREATE TABLE instructions AS SELECT 'code' AS task, unnest(['ok', 'quarantined:gold scores 0']) AS status"
         )
         text = report_text(connection)
     assert "| m | math | FULL | null\\_score | 4 of 120 |" in text
     assert "whatever is missing" in text
     assert "fewer than 90% of instructions reach N=10" in text
-    assert "| sharding | math | answer in a shard | 2 |" in text
+    assert "| sharding | math | no\\|shards | 2 |" in text
+    assert "| instructions | code | gold scores 0 | 1 |" in text
 
 
 def test_names_stay_text() -> None:
