@@ -7,6 +7,7 @@ plugged variants is capped (the scripts try every combination), and columns are 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
@@ -17,6 +18,7 @@ from lic_pipeline.tasks.database_run import Gold, GoldError, compare_on, gold_on
 from lic_pipeline.tasks.database_tokens import Token, tokenize
 
 MAX_VARIANTS = 400
+MAX_SECONDS = 60.0
 _SPLIT_OPERATORS = re.compile(r"([<>!]) =")
 _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
 
@@ -33,12 +35,13 @@ def judge_reference(sql: str, gold_sql: str, sources: tuple[Source, ...]) -> Ver
             return Verdict(score=None, verdict="not_judged", answer=sql, error=str(error))
         golds.append((source, Gold(result, tuple(range(len(result.rows))) if strict else None)))
     first: Verdict | None = None
+    started = time.monotonic()
     for number, candidate in enumerate(islice(variants(_prepared(sql), gold_text), MAX_VARIANTS)):
         verdict = _on_all(candidate, golds)
         if verdict.correct or verdict.score is None:
             return verdict.model_copy(update={"answer": sql, "detail": {**verdict.detail, "variant": number}})
         first = first or verdict.model_copy(update={"answer": sql})
-        if verdict.verdict == "timeout":
+        if verdict.verdict == "timeout" or time.monotonic() - started > MAX_SECONDS:
             break
     assert first is not None
     return first

@@ -86,7 +86,7 @@ def test_fully_symmetric_tables_need_no_search_by_permutations(size: int) -> Non
     assert time.monotonic() - started < 5
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_shuffling_rows_and_columns_never_matters(data: st.DataObject) -> None:
     width = data.draw(st.integers(1, 5))
@@ -96,7 +96,7 @@ def test_shuffling_rows_and_columns_never_matters(data: st.DataObject) -> None:
     assert same_table(rows, shuffled)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_agrees_with_the_definition_by_permutations(data: st.DataObject) -> None:
     from collections import Counter

@@ -135,7 +135,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map("".join)))
 def test_no_text_breaks_extraction_or_labels(text: str) -> None:
     reply = Reply.model_construct(text=text, reasoning="", tool_calls=())
@@ -177,7 +177,7 @@ def test_no_text_breaks_extraction_or_labels(text: str) -> None:
     ],
 )
 def test_long_replies_are_read_in_linear_time(unit: str) -> None:
-    text = unit * (60_000 // len(unit))
+    text = unit * (30_000 // len(unit))
     started = time.monotonic()
     TASK.extract(Reply(text=text), ITEM)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 3

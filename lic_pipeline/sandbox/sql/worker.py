@@ -194,6 +194,7 @@ def run(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str, An
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         return classify(error, denied)
     finally:
+        cpu_deadline[0] = float("inf")
         cursor.close()
         connection.set_authorizer(None)
         connection.set_progress_handler(None, 0)
