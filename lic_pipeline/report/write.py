@@ -87,7 +87,7 @@ def _experiment(connection: duckdb.DuckDBPyConnection, experiment: str) -> Itera
     yield from _section("Per task", _CELLS, (_cell(row, signatures) for row in cells))
     yield from _section("Runs of one instruction (tasks scored 0 or 100)", _KINDS, _kinds(cells))
     yield from _section("Missing", _MISSING, (_missing(row) for row in own("missing")), "Nothing is missing.")
-    yield from _section("Flags", ["model", "task", "setting", "flag", "conversations"], flagged, "No flags.")
+    yield from _section("Flags", _FLAGS, (_flag(row) for row in own("flags")), "No flags.")
     yield from ["### Signatures", "", *(f"{i}. {markdown(text)}" for text, i in signatures.items()), ""]
 
 
