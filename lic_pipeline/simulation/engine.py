@@ -15,9 +15,10 @@ from pathlib import Path
 
 from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError, StorageError
 from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.ledger import Ledger
-from lic_pipeline.models.ledger.records import DONE, StoredConversation
+from lic_pipeline.models.ledger.records import DONE, OPEN, StoredConversation
 from lic_pipeline.records import Conversation
 from lic_pipeline.simulation.conversation import Cast, ConversationLoop
 from lic_pipeline.simulation.grading import Grader
@@ -26,7 +27,6 @@ from lic_pipeline.simulation.outcome import Outcome, Progress
 from lic_pipeline.simulation.parameters import assistant_parameters, require_roles
 from lic_pipeline.simulation.plan import ConversationSpec, Family, Plan
 from lic_pipeline.simulation.progress import tell
-from lic_pipeline.simulation.roles import scripted_roles
 from lic_pipeline.simulation.signals import interruptible
 from lic_pipeline.simulation.sink import Sink
 from lic_pipeline.simulation.voices import Voice, open_voice
@@ -46,8 +46,11 @@ def run(
     lake: Path,
     *,
     max_connections: int | None = None,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Hold every planned conversation that is not yet held; returns when all are finished, failed or held elsewhere.
+
+    ``budget`` caps what all roles spend; without one, spending is still counted under the experiment's name.
 
     Raises InterruptedRunError (SIGINT, SIGTERM), DriftError, ProviderStoppedError, BudgetReachedError, StorageError;
     in every case what was paid for is stored and a rerun goes on from there.
@@ -58,7 +61,8 @@ def run(
     if not work.todo:
         return work.outcome(Progress("", 0), Counter())
     require_roles(plan.experiment, plan.model)
-    return asyncio.run(interruptible(Engine(work, max_connections).run()))
+    work.take_up()
+    return asyncio.run(interruptible(Engine(work, max_connections, budget).run()))
 
 
 class Work:
@@ -85,6 +89,15 @@ class Work:
         """Specs of a family that still need an outcome."""
         return (spec for spec in family.specs if spec.conversation_id not in self.settled)
 
+    def take_up(self) -> None:
+        """Open what has ended by the ledger but is not settled: its row is gone from the lake, or it is retried.
+
+        Only open conversations can be claimed. Their calls are in the ledger, so holding them again costs none.
+        """
+        ended = [name for name, state in self.states.items() if state != OPEN and name not in self.settled]
+        if ended:
+            self.ledger.reopen(ended, error_only=False)
+
     def outcome(self, progress: Progress, missing: Counter[str]) -> Outcome:
         """The outcome given what this run did."""
         already = len(self.settled) - sum(self.failed.values())
@@ -94,8 +107,10 @@ class Work:
 class Engine:
     """One run over the work of one plan."""
 
-    def __init__(self, work: Work, max_connections: int | None) -> None:
+    def __init__(self, work: Work, max_connections: int | None, budget: Budget | None = None) -> None:
         self.work = work
+        self._budget = budget
+        self._scope: str | None = None
         self.plan = work.plan
         self.connections = max_connections or work.plan.model.limits.concurrency
         label = f"{work.plan.task.name} x {work.plan.model.alias}"
@@ -108,7 +123,8 @@ class Engine:
     async def run(self) -> Outcome:
         """Do all work; raises the first fatal error after everything finished is stored."""
         with ThreadPoolExecutor(SCORING_THREADS, thread_name_prefix="lic-scoring") as executor:
-            voice = await open_voice(self.plan, self.work.ledger, executor)
+            voice = await open_voice(self.plan, self.work.ledger, executor, self._budget)
+            self._scope = voice.budget_scope
             try:
                 await self._work_through(voice, executor)
             finally:
@@ -120,7 +136,7 @@ class Engine:
         return self.work.outcome(self.progress, self.missing)
 
     async def _work_through(self, voice: Voice, executor: ThreadPoolExecutor) -> None:
-        roles = scripted_roles()
+        roles = voice.roles
         grader = Grader(self.plan.task, roles, self.work.ledger, executor)
         parameters = assistant_parameters(self.plan.experiment, self.plan.model)
         cast = Cast(self.plan.task, self.plan.experiment, self.plan.model.id, parameters, roles, grader, voice.speak)
@@ -214,7 +230,7 @@ class Engine:
         self, spec: ConversationSpec, stored: StoredConversation | None, cast: Cast, parent: Conversation | None
     ) -> Conversation | None:
         """One conversation to its outcome; None when it stays open (budget, a provider that refuses everything)."""
-        journal = Journal(self.work.ledger, spec.conversation_id, stored)
+        journal = Journal(self.work.ledger, spec.conversation_id, stored, self._scope)
         loop = ConversationLoop(cast, spec, self.plan.items[spec.instruction_id], journal, parent)
         try:
             return await loop.run()
@@ -237,6 +253,7 @@ class Engine:
             return loop.failed("internal")
         finally:
             self.progress.calls += journal.calls_made
+            self.progress.cost_usd += journal.cost_usd
         return None
 
     def _stop(self, spec: ConversationSpec, reason: str, error: LicError) -> None:

@@ -19,15 +19,27 @@ Send = Callable[[], Awaitable[Reply]]
 
 
 class Journal:
-    """Calls and decisions of one conversation. ``calls_made`` counts those really sent by this process."""
+    """Calls and decisions of one conversation.
 
-    def __init__(self, ledger: Ledger, conversation_id: str, stored: StoredConversation | None = None) -> None:
+    ``calls_made`` counts those really sent by this process, ``cost_usd`` what is known of their cost. What a call costs
+    is added to ``budget_scope`` in the transaction that stores it.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        conversation_id: str,
+        stored: StoredConversation | None = None,
+        budget_scope: str | None = None,
+    ) -> None:
         self._ledger = ledger
         self.conversation_id = conversation_id
         self._calls = dict(stored.calls) if stored else {}
         self._decisions = dict(stored.decisions) if stored else {}
         self._epoch = stored.epoch if stored else 0
+        self._budget_scope = budget_scope
         self.calls_made = 0
+        self.cost_usd = 0.0
 
     async def call(self, key: CallKey, fields: dict[str, str], send: Send) -> Reply:
         """The stored reply of this key, or the one ``send`` brings, stored durably first. Raises DriftError."""
@@ -42,10 +54,12 @@ class Journal:
         started = time.perf_counter()
         reply = without_secrets(await send())
         self.calls_made += 1
+        self.cost_usd += reply.cost_usd or 0.0
         latency = time.perf_counter() - started
         await self._ledger.record_call(
-            self.conversation_id, key, wanted, fields, reply.model_dump(mode="json"), latency
-        )
+            self.conversation_id, key, wanted, fields, reply.model_dump(mode="json"), latency,
+            model=fields["model"], budget_scope=self._budget_scope,
+        )  # fmt: skip
         return reply
 
     def decision(self, kind: str, turn: int) -> Json | None:

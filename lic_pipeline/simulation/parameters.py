@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lic_pipeline.errors import ConfigError
-from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.models.registry import ModelEntry, get_model
 from lic_pipeline.records import Json
 from lic_pipeline.simulation.experiment import Experiment
 
@@ -47,3 +47,15 @@ def require_roles(experiment: Experiment, model: ModelEntry) -> None:
             f"{model.alias} needs a user and a system model: name them with --user-model and --system-model (they are "
             "called and paid for), or run without them with --simulator scripted"
         )
+
+
+def role_models(experiment: Experiment, model: ModelEntry) -> tuple[ModelEntry, ...]:
+    """Entries of the user and the system role, () when no model plays them. Raises UnknownNameError, ConfigError."""
+    require_roles(experiment, model)
+    if simulator_mode(experiment, model) == "scripted":
+        return ()
+    found = tuple(get_model(name or "") for name in (experiment.user_model, experiment.system_model))
+    for entry in found:
+        if entry.is_persona:
+            raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")
+    return found
