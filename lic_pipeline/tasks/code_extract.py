@@ -16,8 +16,9 @@ _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "p
 _STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
 _STARTS_SCRIPT = re.compile(r"(?:[A-Za-z_][\w, \[\]]*=[^=]|for\s.+:|while\s.+:|print\s*\(|if\s.+:|with\s.+:|try:)")
 _READS = re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\(\s*0\s*\)|\bos\.read\s*\(\s*0|fileinput")
-_MAX_LOOSE = 200_000
-_MAX_CUTS = 60
+_MAX_LOOSE = 100_000
+_MAX_CUTS = 40
+_MAX_STARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def _clean(body: str) -> str:
 
 
 def _block(body: str, expected: str | None) -> Block | None:
-    for text in (body, textwrap.dedent(body)):
+    for text in dict.fromkeys((body, textwrap.dedent(body))):
         tree = parse(text)
         if tree is not None and tree.body:
             useful = _useful(text, tree, expected)
@@ -159,16 +160,17 @@ def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extrac
     if whole is not None and whole.useful:
         return Extraction(answer=whole.text, rung=Rung.WHOLE, flags=flags)
     lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines) if _starts(line, expected)]
-    best: Block | None = None
-    for start in starts[:20]:
-        block = _longest_block(lines[start:], expected)
+    position, tries = 0, 0
+    while position < len(lines) and tries < _MAX_STARTS:
+        if not _starts(lines[position], expected):
+            position += 1
+            continue
+        tries += 1
+        block, end = _longest_block(lines, position, expected)
         if block is not None and block.useful:
-            best = block
-            break
-    if best is None:
-        return Extraction(answer=None, rung=Rung.FAILED, flags=flags)
-    return Extraction(answer=best.text, rung=Rung.LOOSE, flags=flags)
+            return Extraction(answer=block.text, rung=Rung.LOOSE, flags=flags)
+        position = max(end, position + 1)  # what parses without being useful holds nothing useful either
+    return Extraction(answer=None, rung=Rung.FAILED, flags=flags)
 
 
 def _starts(line: str, expected: str | None) -> bool:
@@ -177,19 +179,20 @@ def _starts(line: str, expected: str | None) -> bool:
     return expected is None and _STARTS_SCRIPT.match(line) is not None
 
 
-def _longest_block(lines: list[str], expected: str | None) -> Block | None:
-    """Cut at the line the parser stumbles over until the rest is Python."""
+def _longest_block(lines: list[str], start: int, expected: str | None) -> tuple[Block | None, int]:
+    """Cut at the line the parser stumbles over until the rest is Python; the block and the line after it."""
     end = len(lines)
     for _ in range(_MAX_CUTS):
-        if end <= 0:
-            return None
-        text = "\n".join(lines[:end])
+        if end <= start:
+            break
+        text = "\n".join(lines[start:end])
         try:
             tree = ast.parse(text)
         except SyntaxError as error:
-            end = min(max((error.lineno or end) - 1, 0), end - 1)
+            end = start + min(max((error.lineno or end) - 1, 0), end - start - 1)
             continue
         except (ValueError, RecursionError, MemoryError):
-            return None
-        return Block(text.strip("\n"), tree, _useful(text, tree, expected)) if tree.body else None
-    return None
+            break
+        useful = bool(tree.body) and _useful(text, tree, expected)
+        return (Block(text.strip("\n"), tree, useful) if tree.body else None), end
+    return None, start + 1

@@ -1,5 +1,7 @@
 """Hostile programs: each is contained, gets a verdict and no points, leaves nothing running, and the next one runs."""
 
+# ruff: noqa: E501 - a table reads best with one case a line
+
 from __future__ import annotations
 
 import os

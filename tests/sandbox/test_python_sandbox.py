@@ -1,5 +1,7 @@
 """The sandbox at work: values, scripts, checks, the pool, the weak mode."""
 
+# ruff: noqa: E501 - a table reads best with one case a line
+
 from __future__ import annotations
 
 import math
