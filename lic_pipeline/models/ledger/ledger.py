@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -25,10 +25,11 @@ from lic_pipeline.models.ledger.batch import Batches
 from lic_pipeline.models.ledger.claims import CHUNK, Claims, server_clock_offset
 from lic_pipeline.models.ledger.database import Database, open_database, storage_errors
 from lic_pipeline.models.ledger.owner import new_owner
-from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey, StoredConversation, Totals
+from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey, CallTotals, StoredConversation, Totals
 from lic_pipeline.models.ledger.rows import Spend, encode, new_call
 from lic_pipeline.models.ledger.schema import prepare_schema
 from lic_pipeline.models.ledger.statements import chunks
+from lic_pipeline.models.ledger.vacuum import Vacuumed, vacuum
 from lic_pipeline.models.ledger.writer import Operation, Writer
 from lic_pipeline.models.redaction import redact, redact_message, refresh_secrets
 from lic_pipeline.records import Json
@@ -118,6 +119,25 @@ class Ledger:
     def totals(self) -> Totals:
         """Sums over the whole ledger, over all processes and runs."""
         return self._read(reads.read_totals)
+
+    def spend(self, ids: Iterable[str]) -> dict[str, CallTotals]:
+        """Sums of the calls of these conversations by role, all epochs: what was paid for them."""
+        return self._read(lambda connection: reads.read_spend(connection, list(ids)))
+
+    def calls(self) -> Iterator[dict[str, Json]]:
+        """Every call as it is stored (redacted), as plain JSON, ordered by key; memory stays flat."""
+        self._writer.call("flush", "", None)
+        with storage_errors(self.place), self._database.reader.connect() as connection:
+            yield from reads.read_calls(connection)
+
+    def vacuum(self) -> Vacuumed:
+        """Drop the texts of superseded epochs and give the space back; sums of calls, tokens and cost stay true.
+
+        Raises StorageError while another process works on this ledger.
+        """
+        self._writer.call("flush", "", None)
+        with storage_errors(self.place):
+            return vacuum(self._database, self._claims.owner)
 
     def budget(self, scope: str) -> tuple[float, int]:
         """USD and tokens that all processes have spent in ``scope`` by calls that are durable, read now."""

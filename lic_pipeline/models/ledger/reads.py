@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection, func, select
 
@@ -99,6 +99,32 @@ def read_totals(connection: Connection) -> Totals:
     rows = connection.execute(select(outcome, func.count()).group_by(outcome).order_by(outcome))
     totals.tries = {row[0]: row[1] for row in rows}
     return totals
+
+
+def read_spend(connection: Connection, ids: Sequence[str]) -> dict[str, CallTotals]:
+    """Sums of the calls of these conversations by role, all epochs."""
+    found: dict[str, CallTotals] = {}
+    table = CALLS.c
+    kinds = (table.prompt_tokens, table.completion_tokens, table.reasoning_tokens, table.cached_tokens, table.cost_usd)
+    sums = [func.coalesce(func.sum(column), 0) for column in kinds]
+    statement = select(table.role, func.count(), func.count(table.cost_usd), *sums).group_by(table.role)
+    for part in chunks(ids, _CHUNK):
+        rows = connection.execute(statement.where(table.conversation_id.in_(part)).order_by(table.role))
+        for role, count, priced, *parts in rows:
+            prompt, completion, reasoning, cached = (int(one) for one in parts[:4])
+            sums_of = CallTotals(count, prompt, completion, reasoning, cached, float(parts[4]), count - priced)
+            found.setdefault(role, CallTotals()).add(sums_of)
+    return found
+
+
+def read_calls(connection: Connection) -> Iterator[dict[str, Json]]:
+    """Every call as plain JSON, ordered by conversation, epoch, role, turn and ask; rows stream."""
+    table = CALLS.c
+    order = (table.conversation_id, table.epoch, table.role, table.turn, table.ask)
+    statement = select(CALLS).order_by(*order).execution_options(yield_per=_LOADED)
+    for row in connection.execute(statement):
+        fields = dict(row._mapping)
+        yield {**fields, "request_fields": json.loads(row.request_fields), "reply": json.loads(row.reply)}
 
 
 def read_verdict(connection: Connection, key: str) -> Json:
