@@ -51,11 +51,14 @@ class Launcher:
     def evaluate(self, experiment: Experiment, task: str, model: str) -> None:
         """Conversations and scores of one task and model."""
         from assets.partitions import model_key, partition_key
+        from assets.simulation import asset_name
 
         if not self._instance.has_dynamic_partition("model", model_key(model)):
             self._instance.add_dynamic_partitions("model", [model_key(model)])
         config = {"ops": {"conversations": {"config": {"experiment": experiment.name}}}}
-        self._run("evaluate", partition_key=partition_key(task, model), config=config)
+        held = [asset_name(setting) for setting in experiment.settings_for(task)]
+        assets = [*held, "extracted_answers", "scores"]
+        self._run("evaluate", partition_key=partition_key(task, model), config=config, assets=assets)
 
     def publish(self) -> None:
         """Metric tables and report."""

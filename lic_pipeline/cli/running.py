@@ -48,6 +48,19 @@ def carry_out(home: Home, choice: Choice, *, connections: int | None = None) -> 
     return done
 
 
+def prepare_tasks(home: Home, choice: Choice) -> None:
+    """Bring the approved items of the chosen tasks up to date."""
+    from lic_pipeline.cli.launch import launcher
+    from lic_pipeline.tasks.registry import get_task
+    from lic_pipeline.verification.freshness import is_prepared
+
+    stale = [task for task in choice.tasks if not is_prepared(home, get_task(task))]
+    if stale:
+        with Display() as display, launcher(home) as launch:
+            for task in stale:
+                _prepare(home, task, launch, display)
+
+
 def _prepare(home: Home, task: str, launch: Launcher, display: Display) -> None:
     from lic_pipeline.tasks.registry import get_task
     from lic_pipeline.verification.freshness import is_prepared

@@ -26,6 +26,9 @@ _TALK = (
     "The reasoning behind it is short.",
 )
 
+TALK_SHARES = {"question": 0.7, "hedge": 0.2, "refusal": 0.1}
+"""How replies without an attempt are shared out among the kinds of the menu."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -44,6 +47,11 @@ class Scene:
     shards: int
     revealed: int
     menu: Sequence[MenuItem]
+
+
+def can_do(persona: Persona, task: str, instruction_id: str) -> bool:
+    """Whether a persona can do an instruction at all: fixed by hash, the same in every setting and run."""
+    return uniform("can", persona.name, task, instruction_id) < persona.traits_for(task, Setting.FULL).can_i
 
 
 class SimClient:
@@ -70,7 +78,7 @@ class SimClient:
             return ("wrong", wrong) if attempts else self._talk_pick(scene)
         if self._draw(scene, "no-answer", scene.turn) < traits.no_answer:
             return self._talk_pick(scene)
-        can = uniform("can", self.persona.name, scene.task, scene.instruction_id) < traits.can_i
+        can = can_do(self.persona, scene.task, scene.instruction_id)
         slips = self._draw(scene, "slip", scene.turn) < traits.slip
         return ("right", 0) if can and not slips and not self._is_lost(scene) else ("wrong", wrong)
 
@@ -92,7 +100,11 @@ class SimClient:
 
     def _talk_pick(self, scene: Scene) -> Pick:
         draw = self._draw(scene, "talk", scene.turn)
-        return ("question", 0) if draw < 0.7 else ("hedge", 0) if draw < 0.9 else ("refusal", 0)
+        for kind, share in TALK_SHARES.items():
+            draw -= share
+            if draw < 0:
+                return (kind, 0)
+        return ("question", 0)
 
     def _with_talk(self, text: str, scene: Scene) -> str:
         most = self.persona.traits_for(scene.task, scene.setting).filler

@@ -1,0 +1,99 @@
+"""Calibration: what the whole chain measures of a persona is what its table of probabilities declares."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from math import sqrt
+from pathlib import Path
+
+import pytest
+
+from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.metrics.statistics import percentile
+from lic_pipeline.metrics.truth import CellTruth, plan_truth
+from lic_pipeline.models.ledger import Ledger
+from lic_pipeline.models.personas import get_persona
+from lic_pipeline.models.registry import get_model
+from lic_pipeline.records import Setting
+from lic_pipeline.scoring.conversations import score_conversation, score_turns
+from lic_pipeline.simulation.engine import run
+from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.menus import load_menus
+from lic_pipeline.simulation.plan import Plan, make_plan
+from support.items import sample_items
+
+ALL_SETTINGS = tuple(Setting)
+PERSONAS = ("sim/lost", "sim/steady")
+
+
+def measured(plan: Plan, ledger: Ledger, lake: Path) -> dict[Setting, dict[str, list[float]]]:
+    """Scores of a plan's conversations by setting and instruction, through engine, lake and scorer."""
+    outcome = run(plan, ledger, lake, max_connections=16)
+    assert outcome.complete
+    scores: dict[Setting, dict[str, list[float]]] = {}
+    store = ConversationStore(lake, plan.task.name, plan.model.alias)
+    for conversation in store.read(spec.conversation_id for spec in plan.specs):
+        instruction = plan.items[conversation.instruction_id].instruction
+        scored = score_turns(plan.task, instruction, conversation, ledger)
+        score = score_conversation(plan.task, instruction, conversation, scored).score
+        assert score is not None
+        scores.setdefault(conversation.setting, {}).setdefault(conversation.instruction_id, []).append(score)
+    return scores
+
+
+def z_values(truth: list[CellTruth], scores: dict[Setting, dict[str, list[float]]]) -> dict[str, list[float]]:
+    """(measured - truth) / SD of each estimate of each cell; an estimate without spread must be met exactly."""
+    found: dict[str, list[float]] = {"P": [], "A90": [], "U90_10": []}
+    for cell in truth:
+        runs = list(scores[cell.setting].values())
+        assert all(len(values) == cell.runs for values in runs)
+        high = [percentile(values, 90) for values in runs]
+        low = [percentile(values, 10) for values in runs]
+        estimates = {
+            "P": sum(sum(values) / len(values) for values in runs) / len(runs),
+            "A90": sum(high) / len(runs),
+            "U90_10": sum(h - low_ for h, low_ in zip(high, low, strict=True)) / len(runs),
+        }
+        for name, value in estimates.items():
+            expected = getattr(cell, name)
+            if expected.sd < 1e-6:
+                assert value == pytest.approx(expected.mean, abs=1e-4)
+            else:
+                found[name].append((value - expected.mean) / expected.sd)
+    return found
+
+
+def calibrate(tasks: tuple[str, ...], seeds: range, home: Path) -> dict[str, list[float]]:
+    collected: dict[str, list[float]] = {"P": [], "A90": [], "U90_10": []}
+    with Ledger.open(home / "ledger") as ledger, ThreadPoolExecutor(4) as executor:
+        for seed in seeds:
+            experiment = Experiment(name="calibration", settings=ALL_SETTINGS, runs=10, seed=seed)
+            for task in tasks:
+                for alias in PERSONAS:
+                    plan = make_plan(experiment, task, get_model(alias), sample_items(task))
+                    instructions = [item.instruction for item in plan.items.values()]
+                    menus, missing = load_menus(plan.task, instructions, ledger, executor)
+                    assert not missing
+                    truth = plan_truth(plan, get_persona(alias), menus)
+                    for name, values in z_values(truth, measured(plan, ledger, home / "lake")).items():
+                        collected[name] += values
+    return collected
+
+
+def test_what_is_measured_is_what_a_persona_declares(tmp_path: Path) -> None:
+    z = calibrate(("math", "data2text"), range(3, 5), tmp_path)
+    assert len(z["P"]) == 2 * 2 * 2 * len(ALL_SETTINGS)
+    assert max(abs(value) for value in z["P"]) <= 4
+    assert sum(z["P"]) / sqrt(len(z["P"])) == pytest.approx(0, abs=4)
+    assert 0.4 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 2.0
+
+
+@pytest.mark.slow
+def test_calibration_over_twenty_seeds_and_all_tasks(tmp_path: Path) -> None:
+    tasks = ("code", "database", "actions", "math", "data2text", "summary")
+    z = calibrate(tasks, range(1, 21), tmp_path)
+    assert len(z["P"]) >= 200
+    assert max(abs(value) for value in z["P"]) <= 4
+    assert 0.7 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 1.4
+    for values in z.values():
+        assert abs(sum(values) / len(values)) <= 4 / sqrt(len(values)) * 1.5
