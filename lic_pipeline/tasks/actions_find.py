@@ -39,6 +39,7 @@ _CORRECTION = re.compile(
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "\u2212": "-"})
 _SPAN = 12_000
 _BUDGET = 400_000
+_MOST_CALLS = 200
 
 
 _Piece = tuple[tuple[int, int], str, list[Call]]
@@ -59,10 +60,13 @@ def find_calls(text: str, known: Set[str]) -> Found:
     stripped = text.strip()
     if not stripped:
         return Found(Rung.FAILED)
+    fenced = _in_fences(text, known)
+    if fenced is not None:
+        return fenced
     whole = read(stripped)
     if whole is not None:
         return Found(Rung.WHOLE, tuple(whole), stripped)
-    for seek in (_in_fences, _in_tags, _in_lists, _in_objects):
+    for seek in (_in_tags, _in_lists, _in_objects):
         found = seek(text, known)
         if found is not None:
             return found
@@ -118,7 +122,7 @@ def _call_spans(text: str, known: Set[str] | None = None) -> list[tuple[int, int
         if end is not None:
             spans.append((match.start(), end))
             position = end
-        if spent > _BUDGET:
+        if spent > _BUDGET or len(spans) > _MOST_CALLS:
             break
     return spans
 
@@ -165,7 +169,7 @@ def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:
         if end is not None:
             pieces.append((match.start(), end))
             position = end
-        if spent > _BUDGET:
+        if spent > _BUDGET or len(pieces) > _MOST_CALLS:
             break
     return pieces
 
