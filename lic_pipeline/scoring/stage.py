@@ -7,18 +7,19 @@ already paid for them. A planned conversation that is not in the lake gets no ro
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, TypeVar
 
 from lic_pipeline.records import Conversation, Instruction
-from lic_pipeline.scoring.conversations import attempt_rows, score_conversation, score_turns
+from lic_pipeline.scoring.conversations import ScoredTurn, attempt_rows, score_conversation, score_turns
 from lic_pipeline.scoring.verdicts import VerdictStore
 from lic_pipeline.tasks.protocol import Task
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
+TurnScorer = Callable[[Task, Instruction, Conversation, VerdictStore], list[ScoredTurn]]
 THREADS = 4
 BATCH = 512
 
@@ -29,8 +30,9 @@ def score_manifest(
     instructions: Mapping[str, Instruction],
     conversations: Iterable[Conversation],
     store: VerdictStore,
+    turn_scorer: TurnScorer = score_turns,
 ) -> tuple[list[Row], list[Row]]:
-    """Rows of both tables, ordered as the manifest."""
+    """Rows of both tables, ordered as the manifest. Imported logs bring a ``turn_scorer`` that knows what they record."""
     planned = {row["conversation_id"]: row for row in manifest}
     attempts: dict[str, list[Row]] = {}
     scores: dict[str, Row] = {}
@@ -39,7 +41,7 @@ def score_manifest(
         name = conversation.conversation_id
         plan_row = planned[name]
         instruction = instructions[conversation.instruction_id]
-        scored = score_turns(task, instruction, conversation, store)
+        scored = turn_scorer(task, instruction, conversation, store)
         found = [{"experiment": plan_row["experiment"], **row} for row in attempt_rows(conversation, scored)]
         return name, found, _score_row(task, instruction, conversation, plan_row, scored)
 

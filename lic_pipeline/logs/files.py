@@ -1,0 +1,53 @@
+"""Log files as numbered lines, plain or gzipped, one line in memory at a time. What a line means is read elsewhere."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from zlib import error as ZlibError
+
+from lic_pipeline.errors import InputError, RecordError
+from lic_pipeline.logs.bullets import shard_texts
+from lic_pipeline.logs.names import instruction_id, kind_of, task_named
+from lic_pipeline.logs.trace import read_trace
+from lic_pipeline.records import Setting
+from lic_pipeline.scoring.items import parse_object
+
+_CONCAT = b'"concat'
+"""Stands in every line of a CONCAT conversation, whatever JSON writer made it; others need not be parsed twice."""
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Non-blank lines with their numbers from 1. Raises InputError naming the file when it cannot be read."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
+            for number, raw in enumerate(handle, start=1):
+                if raw.strip():
+                    yield number, raw
+    except (OSError, EOFError, ZlibError) as error:
+        said = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InputError(f"{path} cannot be read: {said}") from error
+
+
+def listed_shards(paths: Sequence[Path]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Shards by (task, instruction id) as the CONCAT messages of these files list them; the first message counts.
+
+    Lines that cannot be read are passed over: they are reported when the conversations are read. Raises InputError.
+    """
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for path in paths:
+        for _, raw in numbered_lines(path):
+            if _CONCAT not in raw:
+                continue
+            try:
+                fields = parse_object(raw)
+                if kind_of(str(fields.get("conv_type"))).setting is not Setting.CONCAT:
+                    continue
+                task = task_named(str(fields.get("task")))
+                key = task, instruction_id(str(fields.get("task_id")), task)
+                if key not in found and (texts := shard_texts(read_trace(fields.get("trace")).turns[0].user)):
+                    found[key] = texts
+            except RecordError:
+                continue
+    return found

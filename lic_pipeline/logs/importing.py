@@ -1,0 +1,229 @@
+"""Log files -> conversations in the lake and entries for their manifests. One line at a time, bad ones named.
+
+A conversation that is already stored is not written again, so importing twice changes nothing. In memory stay one batch
+of conversations, and an entry of a few hundred bytes per line for the manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from sys import intern
+
+from lic_pipeline.config import Home
+from lic_pipeline.errors import RecordError
+from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.logs.build import SINGLE, build_conversation, conversation_id, infer_stop
+from lic_pipeline.logs.files import listed_shards, numbered_lines
+from lic_pipeline.logs.joins import References, UnjoinedError
+from lic_pipeline.logs.names import MODEL_ALIASES, PREFIX, SetAsideError, model_named
+from lic_pipeline.logs.parse import LogConversation, parse_log
+from lic_pipeline.models.request import digest
+from lic_pipeline.records import Conversation, Instruction, RecordProblem
+from lic_pipeline.scoring.items import parse_object
+from lic_pipeline.tasks.registry import get_task
+
+BATCH = 1000
+MOST_PROBLEMS = 1000
+"""Problems kept word for word; further ones are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the manifest and the row of ``imported_logs`` need of one line."""
+
+    conversation_id: str
+    setting: str
+    condition: str
+    instruction_id: str
+    run: int
+    conv_id: str
+    file: str
+    line: int
+    conv_type: str
+    task_id: str
+    named_model: str
+    user_model: str
+    system_model: str
+    git_version: str
+    stop: str
+    recorded: float | None
+
+
+@dataclass
+class Imported:
+    """What reading the files came to. Partitions are (task, model); ``kinds`` counts problems by reason."""
+
+    partitions: dict[tuple[str, str], list[Entry]] = field(default_factory=lambda: defaultdict(list))
+    instructions: dict[tuple[str, str], Instruction] = field(default_factory=dict)
+    n_shards: dict[str, int] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    problems: list[RecordProblem] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    set_aside: Counter[str] = field(default_factory=Counter)
+    lines: int = 0
+    added: int = 0
+    known: int = 0
+    repeated: int = 0
+
+    @property
+    def n_conversations(self) -> int:
+        """Conversations that can be scored."""
+        return sum(len(entries) for entries in self.partitions.values())
+
+    def experiment(self, name: str | None = None) -> str:
+        """``logs-<name>``, without a name the hash of the conversations in their order."""
+        if name:
+            return f"logs-{name}"
+        ids = [entry.conversation_id for key in sorted(self.partitions) for entry in self.partitions[key]]
+        return f"logs-{digest(chr(31).join(ids))[:8]}"
+
+
+def import_files(
+    home: Home, paths: Sequence[Path], aliases: Mapping[str, str] = MODEL_ALIASES, only: str | None = None
+) -> Imported:
+    """Read the files, store what is new, and say what came of every line. ``only`` = lines of this task.
+
+    Raises InputError when a file cannot be read, StorageError when the lake cannot be written.
+    """
+    reader = _Reader(home, References(home, listed_shards(paths)), aliases, only)
+    for path in paths:
+        for number, raw in numbered_lines(path):
+            reader.line(path, number, raw)
+    reader.flush()
+    reader.drop_foreign()
+    return reader.result
+
+
+class _Reader:
+    """Takes lines one by one."""
+
+    def __init__(self, home: Home, references: References, aliases: Mapping[str, str], only: str | None) -> None:
+        self.result = Imported()
+        self._home = home
+        self._references = references
+        self._aliases = aliases
+        self._only = only
+        self._seen: set[str] = set()
+        self._conv_ids: dict[str, str] = {}
+        self._runs: Counter[tuple[str, str, str, str]] = Counter()
+        self._stored: dict[tuple[str, str], set[str]] = {}
+        self._waiting: list[Conversation] = []
+        self._foreign: set[tuple[str, str]] = set()
+
+    def line(self, path: Path, number: int, raw: bytes) -> None:
+        """Take one line; whatever is wrong with it becomes a problem."""
+        self.result.lines += 1
+        conv_id = ""
+        try:
+            fields = parse_object(raw)
+            log = parse_log(fields)
+            conv_id = log.conv_id
+            if self._only is None or log.task == self._only:
+                self._take(log, path, number)
+        except SetAsideError as error:
+            self.result.set_aside[error.reason] += 1
+        except UnjoinedError as error:
+            if error.kind == "other_content":
+                self._foreign.add((log.task, log.task_id))
+            self._problem(path, number, conv_id, error, error.kind)
+        except RecordError as error:
+            self._problem(path, number, conv_id, error, "bad_line")
+
+    def flush(self) -> None:
+        """Write the conversations collected so far. Raises StorageError."""
+        batch, self._waiting = self._waiting, []
+        groups: dict[tuple[str, str], list[Conversation]] = defaultdict(list)
+        for conversation in batch:
+            groups[conversation.task, conversation.model].append(conversation)
+        for (task, model), group in groups.items():
+            store = ConversationStore(self._home.lake, task, model)
+            store.append(group)
+            store.compact()
+
+    def drop_foreign(self) -> None:
+        """Take items out altogether whose FULL message asks something else than the instruction of that id."""
+        for (task, _), entries in self.result.partitions.items():
+            dropped = [entry for entry in entries if (task, entry.task_id) in self._foreign]
+            if dropped:
+                self.result.kinds["other_content"] += len(dropped)
+                entries[:] = [entry for entry in entries if (task, entry.task_id) not in self._foreign]
+        for key in [key for key, entries in self.result.partitions.items() if not entries]:
+            del self.result.partitions[key]
+
+    def _take(self, log: LogConversation, path: Path, number: int) -> None:
+        name = model_named(log.assistant, self._aliases)
+        model = intern(PREFIX + name)
+        identity = conversation_id(log, name)
+        if identity in self._seen:
+            self.result.repeated += 1
+            return
+        other = self._conv_ids.get(log.conv_id) if log.conv_id else None
+        if other is not None:
+            raise RecordError(f"{log.conv_id!r} stands in {other} already with other content", field="conv_id")
+        instruction = self._references.instruction(log)
+        task = get_task(log.task)
+        n_shards = self._references.n_shards(log, instruction)
+        place = (log.task, model, log.conv_type, instruction.instruction_id)
+        run = self._runs[place]
+        conversation = build_conversation(log, name, instruction, task, n_shards, run)
+        self._runs[place] += 1
+        self._seen.add(identity)
+        if log.conv_id:
+            self._conv_ids[log.conv_id] = f"{path.name}:{number}"
+        self._keep(conversation)
+        self._enter(log, conversation, instruction, path, number)
+
+    def _keep(self, conversation: Conversation) -> None:
+        key = conversation.task, conversation.model
+        if key not in self._stored:
+            self._stored[key] = ConversationStore(self._home.lake, *key).ids()
+        if conversation.conversation_id in self._stored[key]:
+            self.result.known += 1
+            return
+        self.result.added += 1
+        self._waiting.append(conversation)
+        if len(self._waiting) >= BATCH:
+            self.flush()
+
+    def _enter(
+        self, log: LogConversation, conversation: Conversation, instruction: Instruction, path: Path, number: int
+    ) -> None:
+        result = self.result
+        result.instructions[log.task, instruction.instruction_id] = instruction
+        result.names[conversation.model].add(log.assistant)
+        shards = len(conversation.shard_ids)
+        result.n_shards[instruction.instruction_id] = max(shards, result.n_shards.get(instruction.instruction_id, 0))
+        reveals = () if conversation.setting in SINGLE else tuple(turn.revealed for turn in conversation.turns)
+        result.partitions[log.task, conversation.model].append(
+            Entry(
+                conversation_id=conversation.conversation_id,
+                setting=str(conversation.setting),
+                condition=intern(json.dumps(dict(conversation.condition), sort_keys=True)),
+                instruction_id=instruction.instruction_id,
+                run=conversation.run,
+                conv_id=log.conv_id,
+                file=path.name,
+                line=number,
+                conv_type=log.conv_type,
+                task_id=log.task_id,
+                named_model=log.assistant,
+                user_model=log.user_model,
+                system_model=log.system_model,
+                git_version=log.git_version,
+                stop=infer_stop(log, reveals, shards),
+                recorded=log.score,
+            )
+        )
+
+    def _problem(self, path: Path, number: int, conv_id: str, error: RecordError, kind: str) -> None:
+        self.result.kinds[kind] += 1
+        if len(self.result.problems) < MOST_PROBLEMS:
+            self.result.problems.append(
+                RecordProblem(
+                    file=str(path), line=number, record_id=conv_id, field=error.field or "", reason=error.reason
+                )
+            )
