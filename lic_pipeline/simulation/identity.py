@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from lic_pipeline.models.personas import get_persona
-from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.models.registry import ModelEntry, get_model
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.prompts import template_hash
 from lic_pipeline.records import Instruction, Json, Setting, ShardedInstruction
 from lic_pipeline.simulation.experiment import SINGLE_TURN, Experiment
-from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode
+from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode, system_parameters, user_parameters
 from lic_pipeline.tasks.protocol import Task
 
 ENGINE_SEMANTICS = 1
@@ -63,7 +63,11 @@ class IdentityBuilder:
         return fields
 
     def derived_id(self, parent_id: str, setting: Setting) -> str:
-        """Id of a conversation that continues a finished one: its parent, its own parameters and templates."""
+        """Id of a conversation that continues a finished one."""
+        return digest(canonical_json(self.derived_fields(parent_id, setting)))
+
+    def derived_fields(self, parent_id: str, setting: Setting) -> dict[str, Json]:
+        """What is hashed for a continued conversation: its parent, its own parameters and templates."""
         own: dict[str, Json] = {"parent": parent_id, "setting": str(setting)}
         if setting is Setting.RECAP:
             name = "common/recap" if self.experiment.recap_notice == "off" else "common/recap_notice"
@@ -71,7 +75,7 @@ class IdentityBuilder:
             own["template"] = template_hash(name)
         else:
             own["template"] = template_hash("common/retry")
-        return digest(canonical_json(own))
+        return own
 
     @cached_property
     def _assistant(self) -> Mapping[str, Json]:
@@ -94,10 +98,12 @@ class IdentityBuilder:
         mode = simulator_mode(experiment, self.model)
         user: dict[str, Json] = {"mode": mode}
         if mode == "llm":
-            user |= {"model": experiment.user_model, "fidelity": experiment.fidelity}
+            user |= {"fidelity": experiment.fidelity, **role_fields(experiment.user_model, "user")}
         fields: dict[str, Json] = {"user": user}
         if self.task.kind == "binary":
-            system = {"mode": "llm", "model": experiment.system_model} if mode == "llm" else {"mode": "rules"}
+            system: dict[str, Json] = {"mode": "rules"}
+            if mode == "llm":
+                system = {"mode": "llm", **role_fields(experiment.system_model, "classifier", "extractor")}
             fields |= {"stop": experiment.stop, "system": system}
         return fields
 
@@ -126,3 +132,13 @@ class IdentityBuilder:
             menu = [[item.kind, item.text, item.score] for item in self.task.menu(instruction)]
             self._menus[instruction.instruction_id] = digest(canonical_json(menu))
         return self._menus[instruction.instruction_id]
+
+
+def role_fields(alias: str | None, *roles: str) -> dict[str, Json]:
+    """Model, parameters as really sent and templates of a role; a role nobody plays yet has no model."""
+    fields: dict[str, Json] = {"templates": [template_hash(f"roles/{name}") for name in (*roles, "problem")]}
+    if alias is None:
+        return {**fields, "model": None}
+    entry = get_model(alias)
+    parameters = user_parameters(entry) if roles == ("user",) else system_parameters(entry)
+    return {**fields, "model": entry.id, "parameters": parameters, "chat": entry.chat.model_dump()}

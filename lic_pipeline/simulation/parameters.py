@@ -14,6 +14,8 @@ from lic_pipeline.simulation.experiment import Experiment
 
 _VISIBLE_TOKENS = {"paper": 1_000, "release": 4_096}
 _REASONING_TOKENS = 10_000
+_ROLE_TOKENS = 2_000
+"""Room for an extracted program; a user turn or a label takes a fraction of it."""
 
 
 def assistant_parameters(experiment: Experiment, model: ModelEntry) -> dict[str, Json]:
@@ -59,3 +61,21 @@ def role_models(experiment: Experiment, model: ModelEntry) -> tuple[ModelEntry, 
         if entry.is_persona:
             raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")
     return found
+
+
+def user_parameters(entry: ModelEntry) -> dict[str, Json]:
+    """Sampling parameters of the user role: T = 1 (measurement: user role)."""
+    return _role_parameters(entry, 1.0)
+
+
+def system_parameters(entry: ModelEntry) -> dict[str, Json]:
+    """Sampling parameters of classifier and extractor: T = 0."""
+    return _role_parameters(entry, 0.0)
+
+
+def _role_parameters(entry: ModelEntry, temperature: float) -> dict[str, Json]:
+    limit = _REASONING_TOKENS if entry.reasoning else _ROLE_TOKENS
+    parameters: dict[str, Json] = {entry.output_limit: limit}
+    if entry.temperature == "free":
+        parameters["temperature"] = temperature
+    return {**parameters, **entry.parameters}

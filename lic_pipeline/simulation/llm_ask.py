@@ -1,0 +1,118 @@
+"""Asking a role's model for one JSON object: parsed by a repair library, validated, asked again once, recorded.
+
+What the object must be is each role's business; what happens when it cannot be had is too (they are told None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from lic_pipeline.models.calls import CallPath
+from lic_pipeline.models.errors import ContextOverflowError
+from lic_pipeline.models.ledger.records import CallKey
+from lic_pipeline.models.request import ModelRequest, request_fields
+from lic_pipeline.prompts import render
+from lic_pipeline.records import Json, Message
+from lic_pipeline.simulation.journal import Journal
+
+ASKS = 2
+"""Times a model is asked for one usable object: once, and once again with what was wrong."""
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Answer]):
+    """What came of asking: the last readable object, what is wrong with it (() = usable), problems of earlier ones."""
+
+    answer: Answer | None
+    problems: tuple[str, ...]
+    asks: int
+    rejected: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> Answer | None:
+        """The object when nothing is wrong with it."""
+        return None if self.problems else self.answer
+
+
+@dataclass(frozen=True, slots=True)
+class RoleModel:
+    """A role, the call path it speaks through and its parameters."""
+
+    role: str
+    path: CallPath
+    parameters: Mapping[str, Json]
+
+    async def ask(
+        self,
+        shape: type[Answer],
+        prompt: Callable[[str], str],
+        check: Callable[[Answer], Mapping[str, str]],
+        turn: int,
+        journal: Journal,
+        *,
+        insist: Callable[[str], bool] = lambda problem: True,
+    ) -> Asked[Answer]:
+        """Ask until usable, at most twice. ``prompt`` takes the paragraph on what was wrong ("" at first).
+
+        ``check`` names problems and says what each is about; those ``insist`` is False for are kept, not asked about.
+        A prompt that does not fit the role's model is no answer, not the end of the assistant's conversation.
+        """
+        rejected: tuple[str, ...] = ()
+        problem = ""
+        for ask in range(ASKS):
+            request = ModelRequest(
+                self.path.entry.id, (Message(role="user", content=prompt(problem)),), dict(self.parameters)
+            )
+            try:
+                text = await self._send(request, CallKey(self.role, turn, ask), journal)
+            except ContextOverflowError:
+                return Asked(None, ("context",), ask + 1, rejected)
+            answer, problems = _read(shape, text, check)
+            if not any(insist(name) for name in problems) or ask == ASKS - 1:
+                return Asked(answer, tuple(problems), ask + 1, rejected)
+            rejected = tuple(problems)
+            problem = render("roles/problem", reason="; ".join(problems.values()))
+        raise AssertionError("unreachable")
+
+    async def _send(self, request: ModelRequest, key: CallKey, journal: Journal) -> str:
+        reply = await journal.call(
+            key, request_fields(request), lambda: self.path.complete(request, journal.conversation_id, key)
+        )
+        return reply.text
+
+
+def _read(
+    shape: type[Answer], text: str, check: Callable[[Answer], Mapping[str, str]]
+) -> tuple[Answer | None, Mapping[str, str]]:
+    fields = first_object(text, shape)
+    if fields is None:
+        return None, {"bad_json": "it was not one JSON object of the form asked for"}
+    try:
+        answer = shape.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the object"
+        return None, {"bad_json": f"{place}: {first['msg']}"}
+    return answer, check(answer)
+
+
+def first_object(text: str, shape: type[BaseModel]) -> Mapping[str, Json] | None:
+    """The last JSON object in a text that has a field of ``shape``, however damaged; None when there is none."""
+    import json_repair
+
+    if "{" not in text:
+        return None
+    try:
+        found = json_repair.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    listed = found if isinstance(found, list) else [found]
+    names = set(shape.model_fields)
+    usable = [item for item in listed if isinstance(item, dict) and names & set(item)]
+    return usable[-1] if usable else None

@@ -1,0 +1,35 @@
+"""The roles of a run with an LLM simulator: which model plays which, over which call path, with which parameters."""
+
+from __future__ import annotations
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.models.access import ModelAccess
+from lic_pipeline.simulation.llm_ask import RoleModel
+from lic_pipeline.simulation.llm_system import LLMClassifier, LLMExtractor
+from lic_pipeline.simulation.llm_user import LLMUser
+from lic_pipeline.simulation.parameters import role_models, system_parameters, user_parameters
+from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.simulation.roles import Roles, ScriptedUser, UserRole
+
+
+async def open_roles(plan: Plan, access: ModelAccess) -> Roles:
+    """User, classifier and extractor. Refinement tasks have no user model: their shards come in order.
+
+    Raises ConfigError: a role without a model or a model without a key.
+    """
+    models = role_models(plan.experiment, plan.model)
+    if len(models) != 2:
+        raise ConfigError("an LLM simulator needs a user and a system model")
+    user_entry, system_entry = models
+    shards = {name: item.sharded.shards for name, item in plan.items.items()}
+    system = await access.path(system_entry)
+    user: UserRole = ScriptedUser()
+    if plan.task.kind == "binary":
+        speaker = RoleModel("user", await access.path(user_entry), user_parameters(user_entry))
+        user = LLMUser(speaker, shards, plan.experiment.fidelity)
+    parameters = system_parameters(system_entry)
+    return Roles(
+        user,
+        LLMClassifier(RoleModel("classifier", system, parameters), shards),
+        LLMExtractor(RoleModel("extractor", system, parameters)),
+    )
