@@ -27,6 +27,7 @@ _COPULA = re.compile(
 _RESTATES = re.compile(
     r"[\s,(]*(?:[≈=]|or|i\.e\.|that is)?[\s,]*(?:about|approximately|roughly|around|nearly|exactly)?\s*", re.IGNORECASE
 )
+_AND_BETWEEN = re.compile(r"[\s%]*(?:[a-z]+\s)?and\s")
 _OR_BETWEEN = re.compile(r"[^.;?!]{0,120}?(?:,|\s)\s?or\b[^.;?!\d]{0,80}$", re.IGNORECASE)
 _SIGN = r"(?:[-+*/÷]|(?<![A-Za-z])x(?![A-Za-z]))"
 _OPERATOR = re.compile(rf"[^=≈.;\n]{{0,40}}?{_SIGN}[\s$(]*(?:\([^()\n]*\))?[\s$(]*")
@@ -178,7 +179,10 @@ def _alternatives(text: str, pool: list[Number]) -> list[Number]:
     """The values joined by "or", where they differ by more than rounding or the percent sign."""
     for left, right in pairwise(pool):
         between = text[left.end : right.start]
-        if len(between) > 200 or not _OR_BETWEEN.match(between) or _SAME_AS.search(between):
+        joined = _OR_BETWEEN.match(between) or (
+            _AND_BETWEEN.fullmatch(between) and text[max(0, left.start - 9) : left.start].lower().endswith("between ")
+        )
+        if len(between) > 200 or not joined or _SAME_AS.search(between):
             continue
         if left.value != right.value and not _same_quantity(left, right):
             return [left, right]

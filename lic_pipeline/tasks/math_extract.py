@@ -52,6 +52,7 @@ _TAIL = 6000
 _REGION = 700
 _LONGEST_ANSWER = 2000
 _LAST = 12
+_BARE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extract
     if strict is not None and strict.rung is Rung.BOXED and strict.choice.empty:
         # A box that holds a formula or a word says that there is no number, unless one is stated after it.
         return _finish(_loose(plain[strict.start :].partition("}")[2], question))
-    return _finish(strict or _loose(plain, question))
+    return _finish(strict or _bare(plain) or _loose(plain, question))
 
 
 def _finish(found: _Found | None) -> tuple[Extraction, Number | None]:
@@ -106,6 +107,15 @@ def _whole(text: str) -> _Found | None:
     if choice.number is not None:
         return _Found(Rung.WHOLE, choice, 0)
     return _strict(text, "") or (None if choice.empty else _Found(Rung.WHOLE, choice, 0))
+
+
+def _bare(text: str) -> _Found | None:
+    """A reply that is nothing but a value with at most three words."""
+    stripped = text.strip()
+    if len(stripped) > _BARE or "?" in stripped or len(_LONG_WORD.findall(stripped)) > 3:
+        return None
+    choice = choose(text, 0, len(text), words=False)
+    return _Found(Rung.WHOLE, choice, 0) if choice.number is not None and not choice.number.weak else None
 
 
 def _strict(text: str, question: str) -> _Found | None:

@@ -35,6 +35,9 @@ _LATEX = (
     (re.compile(r"\\(?:left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])"), " "),
     (re.compile(r"\\([$%#&])"), r"\1"),
 )
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_SUPERSCRIPT = re.compile(r"(?<!\d)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})")
+_CENTS = re.compile(r"(\d[\d,]*) (dollars?|euros?|pounds?) and (\d{1,2}) (?:cents?|pence)\b")
 _POWER_OF_TWO_STARS = re.compile(r"\d\*\*\d")
 _UNIT_POWER = re.compile(r"\s?\^(?:(?<=[A-Za-z)}]\^)|(?<=[A-Za-z)}]\s\^))\s?\{?-?\d{1,3}\}?")
 
@@ -42,6 +45,7 @@ _GROUPED = (
     r"\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)"  # 1.234,56
     r"|(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|[1-9]\d{0,2}(?:\ \d{3})+|\d{1,3}(?:'\d{3})+|\d{1,3}(?:_\d{3})+)"
     r"(?![\d])(?:\.\d+)?"
+    r"|\d+,\d{1,2}(?![\d,])"  # 12,5
 )
 _NUMBER = re.compile(
     rf"""
@@ -100,7 +104,10 @@ _WEAK_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SPREAD_BEFORE = re.compile(r"\b(?:over|across|during|throughout|for all)\s(?:the\s|all\s)?$", re.IGNORECASE)
-_RATE_AFTER = re.compile(r"\s?(?:[A-Za-z]+\s){0,2}?(?:per|each|every)\s[a-z]|\s?[A-Za-z]+\s?/\s?[a-z]|\s?/\s?[a-z]{2,}")
+_RATE_AFTER = re.compile(
+    r"\s?(?:[A-Za-z]+\s){0,2}?(?:per|each|every)\s[a-z]|\s?[A-Za-z]+\s?/\s?[a-z]|\s?/\s?[a-z]{2,}"
+    r"|\s(?:[a-z]+\s)?each\b|\stimes\s(?:as|more|less|the|larger|greater|bigger|that)\b"
+)
 _PART_AFTER = re.compile(r"\s(?:of|the)\s")
 _LIST_NUMBER = re.compile(r"\n[ \t>#*]*\(?$")
 _CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
@@ -127,7 +134,7 @@ class Number:
 def normalise(text: str) -> str:
     """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved, bold dropped."""
     if not text.isascii():
-        text = text.translate(_TYPOGRAPHY)
+        text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text.translate(_TYPOGRAPHY))
     if "\\" in text or "{,}" in text or "~" in text:
         text = _SEPARATOR.sub(",", text)
     if "\\" in text:
@@ -137,6 +144,8 @@ def normalise(text: str) -> str:
             text = pattern.sub(plain, text)
     if "^" in text:
         text = _UNIT_POWER.sub("", text)
+    if " and " in text and ("cent" in text or "pence" in text):
+        text = _CENTS.sub(lambda m: f"{m[1]}.{m[3]:0>2} {m[2]}", text)
     if "**" in text and _POWER_OF_TWO_STARS.search(text) is None:
         text = text.replace("**", "")
     return text.replace("__", "") if "__" in text else text
@@ -221,7 +230,7 @@ def _value(match: re.Match[str]) -> Fraction | None:
 def _plain(body: str) -> Fraction | None:
     if len(body) > _MAX_DIGITS:
         return None
-    if "." in body and "," in body and body.rfind(",") > body.rfind("."):
+    if "," in body and (len(body) - body.rfind(",") < 4):
         body = body.replace(".", "").replace(",", ".")
     if not body.isdigit():
         body = body.replace(",", "").replace(" ", "").replace("'", "").replace("_", "")

@@ -23,7 +23,7 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    r"\b(?:over|across|during|per|every|each|within|in|for|after|of|the|these|those|all|both|between|first|last|next|past"
+    r"\b(?:over|across|during|per|every|each|within|in|for|after|the|these|those|all|both|between|first|last|next|past"
     r"|step|part|case|option|grade)\s(?:the\s|all\s|these\s)?$",
     re.IGNORECASE,
 )
