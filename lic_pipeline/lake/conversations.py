@@ -108,6 +108,18 @@ class ConversationStore:
             found.update(read_parquet(file, ["conversation_id"]).column("conversation_id").to_pylist())
         return found
 
+    def flags(self, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Flags of the stored conversations among ``ids``, without reading a transcript."""
+        wanted = set(ids)
+        newest: dict[str, tuple[int, str]] = {}
+        for file in self._files():
+            table = read_parquet(file, ["conversation_id", "written_ns", "flags"])
+            columns = [table.column(name).to_pylist() for name in ("conversation_id", "written_ns", "flags")]
+            for name, written, flags in zip(*columns, strict=True):
+                if name in wanted and written > newest.get(name, (-1, ""))[0]:
+                    newest[name] = written, flags
+        return {name: tuple(json.loads(flags)) for name, (_, flags) in newest.items()}
+
     def file_names(self) -> list[str]:
         """Names of all files; a name never comes back with other content."""
         return [f"{file.parent.name}/{file.name}" for file in self._files()]

@@ -1,0 +1,200 @@
+"""``lic plan``: what ``lic run`` with the same options would do. It calls no model and holds no conversation.
+
+A task that was never prepared (or whose files changed) is prepared first, as a run would: that reads local files only,
+and without the approved items there is nothing to plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lic_pipeline.cli.options import (
+    AsJson,
+    ExperimentName,
+    Limit,
+    Models,
+    Runs,
+    Seed,
+    Settings,
+    Simulator,
+    SystemModel,
+    Tasks,
+    Temperature,
+    UserModel,
+)
+
+if TYPE_CHECKING:
+    from lic_pipeline.cli.options import Choice
+    from lic_pipeline.config import Home
+    from lic_pipeline.models.ledger.ledger import Ledger
+    from lic_pipeline.simulation.plan import Plan
+
+Explain = Annotated[
+    tuple[str, str] | None, typer.Option("--explain", metavar="ID ID", help="Why two conversation ids differ.")
+]
+
+
+def plan(
+    model: Models = None,
+    task: Tasks = None,
+    setting: Settings = None,
+    experiment: ExperimentName = "main",
+    runs: Runs = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    simulator: Simulator = None,
+    user_model: UserModel = None,
+    system_model: SystemModel = None,
+    temperature: Temperature = None,
+    explain: Explain = None,
+    as_json: AsJson = False,
+) -> None:
+    """Conversations, calls, tokens and money of a run, what is done and what is missing. Calls nothing."""
+    from lic_pipeline.cli.explaining import show_differences
+    from lic_pipeline.cli.options import resolve
+    from lic_pipeline.cli.running import open_ledger, prepare_tasks
+    from lic_pipeline.config import Home
+
+    home = Home.locate().prepare()
+    choice = None
+    if model or explain is None:
+        choice = resolve(
+            home,
+            models=model,
+            tasks=task,
+            settings=setting,
+            experiment=experiment,
+            runs=runs,
+            limit=limit,
+            seed=seed,
+            simulator=None if simulator is None else simulator.value,
+            user_model=user_model,
+            system_model=system_model,
+            temperature=temperature,
+        )
+        _require_roles(choice)
+        prepare_tasks(home, choice)
+    if explain is not None:
+        show_differences(home, choice, explain, as_json=as_json)
+        return
+    assert choice is not None
+    with open_ledger(home) as ledger:
+        document = _document(home, choice, ledger)
+    _show(document, as_json)
+
+
+def _require_roles(choice: Choice) -> None:
+    from lic_pipeline.simulation.parameters import require_roles
+
+    for entry in choice.models:
+        require_roles(choice.experiment, entry)
+
+
+def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:
+    from lic_pipeline.simulation.estimate import BASIS
+    from lic_pipeline.verification.planning import plan_for
+
+    totals = ledger.totals()
+    rows: list[dict[str, Any]] = []
+    skipped = []
+    for entry in choice.models:
+        for task in choice.tasks:
+            made = plan_for(home.lake, choice.experiment, task, entry)
+            if made.skipped is not None:
+                skipped.append(made.skipped)
+            else:
+                rows += _rows(home, made, ledger, totals)
+    return {
+        "experiment": choice.experiment.name,
+        "settings": [str(setting) for setting in choice.experiment.settings],
+        "runs": choice.experiment.runs,
+        "basis": BASIS,
+        "skipped": skipped,
+        "rows": rows,
+        "total": _total(rows),
+    }
+
+
+def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str, Any]]:
+    from collections import Counter
+
+    from lic_pipeline.lake.conversations import ConversationStore
+    from lic_pipeline.simulation.engine import Work
+    from lic_pipeline.simulation.estimate import estimate
+    from lic_pipeline.verification.standing import NEVER_CALLED, open_by_reason
+
+    work = Work(made, ledger, ConversationStore(home.lake, made.task.name, made.model.alias))
+    reasons = dict(open_by_reason(work))
+    to_call = {name for name, reason in reasons.items() if reason not in NEVER_CALLED}
+    costs = estimate(made, to_call, totals)
+    rows = []
+    for setting, cost in costs.items():
+        specs = [spec for spec in made.specs if spec.setting is setting]
+        missing = Counter(reasons[s.conversation_id] for s in specs if s.conversation_id in reasons)
+        failed = Counter(
+            work.states[s.conversation_id]
+            for s in specs
+            if s.conversation_id in work.settled and work.states[s.conversation_id] != "done"
+        )
+        tokens = [sum(getattr(share, kind) for share in cost.roles.values()) for kind in ("prompt", "completion")]
+        rows.append(
+            {
+                "task": made.task.name,
+                "model": made.model.alias,
+                "setting": str(setting),
+                "items": len(made.items),
+                "conversations": len(specs),
+                "done": len(specs) - missing.total() - failed.total(),
+                "missing": dict(sorted((missing + failed).items())),
+                "calls": {role: share.calls for role, share in sorted(cost.roles.items())},
+                "prompt_tokens": 0 if cost.free else tokens[0],
+                "completion_tokens": 0 if cost.free else tokens[1],
+                "cost_usd": cost.usd,
+                "free": cost.free,
+            }
+        )
+    return rows
+
+
+def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    from collections import Counter
+
+    calls, missing = Counter[str](), Counter[str]()
+    for row in rows:
+        calls.update(row["calls"])
+        missing.update(row["missing"])
+    costs = [row["cost_usd"] for row in rows]
+    sums = {name: sum(row[name] for row in rows) for name in _SUMMED}
+    cost = None if any(one is None for one in costs) else sum(costs)
+    shared = {"missing": dict(sorted(missing.items())), "calls": dict(sorted(calls.items())), "cost_usd": cost}
+    return {**sums, **shared, "free": all(row["free"] for row in rows)}
+
+
+_SUMMED = ("conversations", "done", "prompt_tokens", "completion_tokens")
+_COLUMNS = ("task", "model", "setting", "items", "conversations", "done", "missing", "calls", "tokens", "cost")
+
+
+def _show(document: dict[str, Any], as_json: bool) -> None:
+    from lic_pipeline.cli.output import print_json, print_table, say
+
+    if as_json:
+        print_json(document)
+    else:
+        total = {"task": "all", "model": "", "setting": "", "items": "", **document["total"]}
+        lines = [_line(row) for row in (*document["rows"], total)]
+        print_table(f"Plan of experiment {document['experiment']}, {document['runs']} runs each", _COLUMNS, lines)
+        if not document["total"]["free"]:
+            print(f"Tokens and cost are estimates: {document['basis']}.")
+    for reason in document["skipped"]:
+        say(f"skipped: {reason}")
+
+
+def _line(row: dict[str, Any]) -> list[object]:
+    from lic_pipeline.cli.output import counted, money
+
+    tokens = row["prompt_tokens"] + row["completion_tokens"]
+    names = [row[name] for name in ("task", "model", "setting", "items", "conversations", "done")]
+    calls = counted({role: number for role, number in row["calls"].items() if number})
+    return [*names, counted(row["missing"]), calls or 0, tokens, money(row["cost_usd"], free=row["free"])]

@@ -1,0 +1,156 @@
+"""How things stand: what manifests and plans want, what is done, what is missing and why. Reads, never writes.
+
+One row per experiment, task and model. States come from the ledger, flags from the lake; nothing is scored here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.lake.files import unsafe_part
+from lic_pipeline.lake.tables import read_partition
+from lic_pipeline.models.ledger.ledger import Ledger
+from lic_pipeline.models.ledger.records import DONE, OPEN, CallTotals
+from lic_pipeline.simulation.engine import Work
+from lic_pipeline.simulation.fitting import misfits
+from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.tables_runs import MANIFESTS
+from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.verification.planning import manifest_partition, read_manifest
+
+NOT_STARTED = "not_started"
+UNFINISHED = "unfinished"
+NOT_IN_LAKE = "not_in_lake"
+"""Finished by the ledger, but its row is gone from the lake: the next run replays it without a call."""
+
+NEVER_CALLED = frozenset({NOT_IN_LAKE, "no_reference", "context"})
+"""Reasons why an open conversation will cost no call."""
+
+
+class Partition(NamedTuple):
+    """Names of one manifest."""
+
+    experiment: str
+    task: str
+    model: str
+
+
+@dataclass
+class Standing:
+    """One manifest: conversations wanted, done and missing by reason, flags of the done ones, what was paid."""
+
+    partition: Partition
+    wanted: int
+    done: int
+    scored: int
+    missing: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+    spend: CallTotals = field(default_factory=CallTotals)
+
+
+def partitions(lake: Path) -> list[Partition]:
+    """All manifests of a lake, in order of experiment, task and model."""
+    found = []
+    for path in (lake / MANIFESTS.name).glob("experiment=*/task=*/model=*/part.parquet"):
+        names = [unsafe_part(part.split("=", 1)[1]) for part in path.parts[-4:-1]]
+        found.append(Partition(*names))
+    return sorted(found)
+
+
+def chosen(
+    lake: Path, *, experiment: str | None = None, tasks: Sequence[str] = (), models: Sequence[str] = ()
+) -> list[Partition]:
+    """The manifests of these names; no name = all."""
+    return [
+        one
+        for one in partitions(lake)
+        if (experiment is None or one.experiment == experiment)
+        and (not tasks or one.task in tasks)
+        and (not models or one.model in models)
+    ]
+
+
+def standing(lake: Path, ledger: Ledger, partition: Partition) -> Standing:
+    """How one manifest stands now. Raises ConfigError when there is no such manifest."""
+    ids = manifest_ids(lake, partition)
+    states = ledger.states(ids)
+    flags = ConversationStore(lake, partition.task, partition.model).flags(ids)
+    missing = Counter(_reason(states.get(name), name in flags) for name in ids)
+    done = missing.pop("", 0)
+    spend = CallTotals()
+    for part in ledger.spend(ids).values():
+        spend.add(part)
+    scores = read_partition(lake, SCORES, manifest_partition(*partition)) or []
+    wanted = set(ids)
+    scored = sum(1 for row in scores if row["score"] is not None and row["conversation_id"] in wanted)
+    seen = Counter(flag for name, named in flags.items() if states.get(name) == DONE for flag in named)
+    return Standing(partition, len(ids), done, scored, missing, seen, spend)
+
+
+def manifest_ids(lake: Path, partition: Partition) -> list[str]:
+    """Conversations a manifest wants. Raises ConfigError when there is no such manifest."""
+    rows = read_manifest(lake, *partition)
+    if rows is None:
+        raise ConfigError(f"{' / '.join(partition)} has no manifest; run it first")
+    return [row["conversation_id"] for row in rows]
+
+
+def _reason(state: str | None, in_lake: bool) -> str:
+    """Why a conversation is missing; empty = it is done."""
+    if state == DONE:
+        return "" if in_lake else NOT_IN_LAKE
+    if state is None:
+        return NOT_STARTED
+    return UNFINISHED if state == OPEN else state
+
+
+def unanswerable(plan: Plan) -> dict[str, str]:
+    """Reason by instruction id for items the plan's model cannot be asked about (no reference, too long)."""
+    if not plan.model.is_persona:
+        return misfits(plan)
+    items = plan.items.items()
+    return {name: "no_reference" for name, item in items if plan.task.gold(item.instruction) is None}
+
+
+def open_by_reason(work: Work) -> Iterator[tuple[str, str]]:
+    """(conversation id, why it is open) of everything a run of this plan would take up."""
+    never = unanswerable(work.plan)
+    for family in work.todo:
+        for spec in work.open_specs(family):
+            state = work.states.get(spec.conversation_id)
+            reason = never.get(spec.instruction_id) or _reason(state, False)
+            yield spec.conversation_id, reason
+
+
+def outside(ledger: Ledger, lake: Path) -> dict[str, int]:
+    """Conversations of the ledger that no manifest wants, by state: interrupted runs and replaced plans."""
+    wanted = {name for partition in partitions(lake) for name in manifest_ids(lake, partition)}
+    counts = Counter[str]()
+    for state in sorted(ledger.totals().conversations):
+        counts[state] = sum(1 for name in ledger.ids(state) if name not in wanted)
+    return {state: number for state, number in counts.items() if number}
+
+
+def as_row(one: Standing) -> dict[str, Any]:
+    """A standing as plain JSON; cost is null where a price is unknown."""
+    spend = one.spend
+    return {
+        "experiment": one.partition.experiment,
+        "task": one.partition.task,
+        "model": one.partition.model,
+        "wanted": one.wanted,
+        "done": one.done,
+        "scored": one.scored,
+        "missing": dict(sorted(one.missing.items())),
+        "flags": dict(sorted(one.flags.items())),
+        "calls": spend.calls,
+        "prompt_tokens": spend.prompt,
+        "completion_tokens": spend.completion,
+        "cost_usd": None if spend.unpriced else spend.cost_usd,
+    }
