@@ -26,15 +26,26 @@ def metrics(
 
     Exit codes: 0 done; 1 a bad line, no rows, or a cell without a value (said which); 2 unreadable input.
     """
-    import json
-
     from lic_pipeline.errors import LicError
 
     try:
-        rows = _read(file)
+        complaints = _show(_read(file), as_json)
     except LicError as error:
-        typer.echo(str(error), err=True)
+        typer.echo(f"lic metrics: {error}", err=True)
         raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        typer.echo("lic metrics: interrupted", err=True)
+        raise typer.Exit(130) from None
+    for complaint in complaints:
+        typer.echo(complaint, err=True)
+    if complaints:
+        raise typer.Exit(1)
+
+
+def _show(rows: ScoreRows, as_json: bool) -> list[str]:
+    """Print the document or the tables; returns what is wrong or missing."""
+    import json
+
     from lic_pipeline.metrics.document import compute, document
 
     with compute(rows) as connection:
@@ -45,11 +56,7 @@ def metrics(
             from lic_pipeline.report.console import print_tables
 
             print_tables(connection)
-    complaints = _complaints(rows, result["cells"])
-    for complaint in complaints:
-        typer.echo(complaint, err=True)
-    if complaints:
-        raise typer.Exit(1)
+    return _complaints(rows, result["cells"])
 
 
 def _read(file: str) -> ScoreRows:

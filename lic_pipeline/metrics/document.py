@@ -5,11 +5,16 @@ Cells, models and comparisons are the rows of the metric tables under the names 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 
-from lic_pipeline.metrics.build import build_metrics
+from lic_pipeline.errors import StorageError
+from lic_pipeline.metrics.build import build_metrics, sql_text
 from lic_pipeline.metrics.degradation import FLOOR
 from lic_pipeline.metrics.rows import ScoreRows, tables_of
 from lic_pipeline.metrics.warehouse import store
@@ -17,16 +22,29 @@ from lic_pipeline.records import Json
 
 SCHEMA = 1
 _NAMED_BAD = 100
+_MEMORY = "400MB"
 
 
-def compute(rows: ScoreRows) -> duckdb.DuckDBPyConnection:
-    """An in-memory warehouse holding every metric table of these rows; the caller closes it."""
-    connection = duckdb.connect()
-    scores, planned = tables_of(rows)
-    store(connection, "scores", scores)
-    store(connection, "planned", planned)
-    build_metrics(connection)
-    return connection
+@contextmanager
+def compute(rows: ScoreRows) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A warehouse of these rows with every metric table, in bounded memory and a temporary folder.
+
+    Raises StorageError when the folder for temporary files cannot be used.
+    """
+    try:
+        with TemporaryDirectory(prefix="lic-metrics-") as folder, _connection(Path(folder)) as connection:
+            keys, lines = tables_of(rows)
+            store(connection, "score_keys", keys)
+            store(connection, "score_rows", lines)
+            connection.execute(sql_text("score_rows"))
+            build_metrics(connection)
+            yield connection
+    except (FileNotFoundError, PermissionError, duckdb.IOException) as error:
+        raise StorageError(f"no room for temporary files ({error}); set TMPDIR to a writable folder") from error
+
+
+def _connection(folder: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder), "threads": 1})
 
 
 def document(connection: duckdb.DuckDBPyConnection, rows: ScoreRows) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Score rows from a JSON Lines file (`lic metrics`): read, checked line by line, and turned into the two input tables.
+"""Score rows from a JSON Lines file (`lic metrics`): read, checked line by line, and turned into two narrow tables.
 
 A bad line is data: it is named with its number and reason and left out, good lines survive.
 """
@@ -16,11 +16,9 @@ import pyarrow as pa
 
 from lic_pipeline.metrics.signature import build
 from lic_pipeline.metrics.statistics import IntArray
-from lic_pipeline.tables_scores import PLANNED, SCORES
 
 _NAMES = ("model", "task", "setting", "instruction_id")
 _FIELDS = (*_NAMES, "run", "score")
-EXPERIMENT = "metrics"
 T = TypeVar("T", str, tuple[str, str, str, str])
 
 
@@ -79,7 +77,7 @@ def read_rows(lines: Iterable[bytes]) -> ScoreRows:
 def _checked(raw: bytes, first: bool) -> tuple[str, str, str, str, str, float | None]:
     try:
         text = raw.decode("utf-8-sig" if first else "utf-8")
-        row = json.loads(text, parse_constant=_no_constant)
+        row = _DECODER.decode(text)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -98,6 +96,9 @@ def _checked(raw: bytes, first: bool) -> tuple[str, str, str, str, str, float | 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _named(value: object, name: str) -> str:
@@ -166,10 +167,10 @@ def _ranked(values: list[T]) -> tuple[list[T], IntArray]:
 
 
 def tables_of(rows: ScoreRows) -> tuple[pa.Table, pa.Table]:
-    """The tables ``scores`` and ``planned`` of these rows.
+    """The rows as two narrow tables: instructions by key, and one line per planned run with its score.
 
     Target N of a cell is the largest number of rows of any of its instructions; every instruction of the cell is
-    planned that often, so runs that others have and it has not are missing (``not_run``).
+    planned that often, so runs that others have and it has not are missing: lines with ``present`` false.
     """
     count = len(rows.keys)
     key_of = np.frombuffer(rows.key_of, dtype=np.int64)
@@ -179,42 +180,16 @@ def tables_of(rows: ScoreRows) -> tuple[pa.Table, pa.Table]:
         target[key[:3]] = max(target.get(key[:3], 0), int(n))
     lacking = np.array([target[key[:3]] for key in rows.keys], dtype=np.int64) - per_key
     phantom = np.repeat(np.arange(count), lacking)
-    scores = np.frombuffer(rows.scores)
-    made = _columns(rows, key_of, np.arange(len(rows)))
-    planned = _columns(rows, np.concatenate((key_of, phantom)), np.arange(len(rows) + len(phantom)))
-    missing = np.isnan(scores)
-    values = pa.array(scores, mask=missing)
-    empty = pa.nulls(len(rows), pa.float64())
-    extra = {
-        **dict.fromkeys(("score", "score_max"), values),
-        **dict.fromkeys(("score_last", "score_first", "score_full_info", "score_cumulative", "score_reference"), empty),
-        **{name: pa.array(np.zeros(len(rows), dtype=np.int64)) for name in ("n_shards", "n_turns", "scorer_version")},
-        "n_attempts": pa.array((~missing).astype(np.int64)),
-        "solved_at_turn": pa.nulls(len(rows), pa.int64()),
-        "solved_before_last_shard": pa.nulls(len(rows), pa.bool_()),
-        "missing_reason": pa.array(np.where(missing, "null_score", ""), mask=~missing),
-        "stop_reason": pa.nulls(len(rows), pa.string()),
-        "state": pa.array(np.full(len(rows), "done")),
-        "flags": pa.array(np.full(len(rows), "[]")),
-        "approval": pa.array(np.full(len(rows), "")),
+    scores = np.concatenate((np.frombuffer(rows.scores), np.full(len(phantom), np.nan)))
+    planned = {
+        "key": np.concatenate((key_of, phantom)),
+        "place": np.arange(len(scores)),
+        "score": pa.array(scores, mask=np.isnan(scores)),
+        "present": np.arange(len(scores)) < len(rows),
     }
-    made.update(extra)
-    return _table(made, SCORES.arrow_schema), _table(planned, PLANNED.arrow_schema)
-
-
-def _columns(rows: ScoreRows, key_of: IntArray, ids: IntArray) -> dict[str, pa.Array]:
-    index = pa.array(key_of)
-    signatures = [build({"task": task, "setting": setting}) for _, task, setting, _ in rows.keys]
-    texts = {name: pa.array([key[i] for key in rows.keys], pa.string()) for i, name in enumerate(_NAMES)}
-    texts["signature"] = pa.array(signatures, pa.string())
-    return {
-        "conversation_id": pa.array(ids).cast(pa.string()),
-        "experiment": pa.array(np.full(len(ids), EXPERIMENT)),
-        "condition": pa.array(np.full(len(ids), "{}")),
-        "run": pa.array(np.arange(len(ids))),
-        **{name: values.take(index) for name, values in texts.items()},
+    keys: dict[str, list[str] | IntArray] = {
+        name: [key[i] for key in rows.keys] for i, name in enumerate(("model", "task", "setting", "instruction_id"))
     }
-
-
-def _table(columns: dict[str, pa.Array], schema: pa.Schema) -> pa.Table:
-    return pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
+    keys["signature"] = [build({"task": task, "setting": setting}) for _, task, setting, _ in rows.keys]
+    names = pa.table({name: pa.array(values, pa.string()) for name, values in keys.items()})
+    return names.append_column("key", pa.array(np.arange(count))), pa.table(planned)

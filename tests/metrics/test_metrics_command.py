@@ -204,3 +204,10 @@ def test_one_run_one_instruction(tmp_path: Path) -> None:
     cell = made["cells"][0]
     assert (cell["P"], cell["A90"], cell["U90_10"]) == (70.0, 70.0, 0.0)
     assert cell["ci_runs"]["P"] is None
+
+
+def test_no_room_for_temporary_files_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    result = run(write(tmp_path / "rows.jsonl", [row(0, 70)]), "--json")
+    assert result.exit_code == 2
+    assert "set TMPDIR" in result.stderr

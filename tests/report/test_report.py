@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -29,7 +30,7 @@ def lines(model: str, missing: bool = False) -> Iterator[bytes]:
                     yield json.dumps({**names, "score": score}).encode()
 
 
-def warehouse(*models: str, missing: bool = False) -> duckdb.DuckDBPyConnection:
+def warehouse(*models: str, missing: bool = False) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
     return compute(read_rows(line for model in models for line in lines(model, missing)))
 
 
