@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,20 +30,29 @@ class Done:
 
 def carry_out(home: Home, choice: Choice, *, connections: int | None = None) -> Done:
     """Prepare, evaluate and publish what the choice wants and is not complete. Raises the errors of the engine."""
+    return carry_out_all(home, [choice], connections=connections)
+
+
+def carry_out_all(home: Home, choices: Sequence[Choice], *, connections: int | None = None) -> Done:
+    """As ``carry_out`` for several choices, one after the other; the numbers are published once, at the end."""
     from lic_pipeline.cli.launch import launcher
     from lic_pipeline.simulation.parameters import require_roles
 
-    for model in choice.models:
-        require_roles(choice.experiment, model)
+    for choice in choices:
+        for model in choice.models:
+            require_roles(choice.experiment, model)
     if connections is not None:
         os.environ["LIC_MAX_CONNECTIONS"] = str(connections)
     done = Done()
+    if not choices:
+        return done
     with Display() as display, launcher(home) as launch:
-        for task in choice.tasks:
+        for task in dict.fromkeys(task for choice in choices for task in choice.tasks):
             _prepare(home, task, launch, display)
-        for model in choice.models:
-            for task in choice.tasks:
-                _evaluate(home, choice, task, model.alias, launch, display, done)
+        for choice in choices:
+            for model in choice.models:
+                for task in choice.tasks:
+                    _evaluate(home, choice, task, model.alias, launch, display, done)
         _publish(home, launch, display)
         done.launched = launch.launched
     return done

@@ -1,0 +1,113 @@
+"""``lic status``: wanted, done, missing and why, flags and spend, from manifests and the ledger. Reads only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lic_pipeline.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from lic_pipeline.config import Home
+    from lic_pipeline.models.ledger.ledger import Ledger
+
+OneExperiment = Annotated[str | None, typer.Option("--experiment", "-e", help="Only this experiment. Default: all.")]
+
+
+def status(experiment: OneExperiment = None, as_json: AsJson = False) -> None:
+    """How every experiment stands: wanted, done, missing and why, flags, spend. Exit 0 whatever it finds."""
+    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.config import Home
+    from lic_pipeline.simulation.experiment_store import find_experiment
+
+    home = Home.locate()
+    if experiment is not None:
+        find_experiment(home, experiment)
+    if not has_ledger(home):
+        document = _empty(home)
+    else:
+        with open_ledger(home) as ledger:
+            document = _document(home, ledger, experiment)
+    _show(document, experiment, as_json)
+
+
+def has_ledger(home: Home) -> bool:
+    """True when something was run in this home; looking must not create a ledger."""
+    import os
+
+    from lic_pipeline.models.ledger.database import FILE_NAME
+
+    return bool(os.environ.get("LIC_LEDGER_URL")) or (home.ledger / FILE_NAME).is_file()
+
+
+def _empty(home: Home) -> dict[str, Any]:
+    return {"home": str(home.root), "experiments": [], "outside_manifests": {}, "total": totals_row(None)}
+
+
+def _document(home: Home, ledger: Ledger, experiment: str | None) -> dict[str, Any]:
+    from lic_pipeline.verification.standing import as_row, chosen, outside, standing
+
+    rows = [as_row(standing(home.lake, ledger, one)) for one in chosen(home.lake, experiment=experiment)]
+    return {
+        "home": str(home.root),
+        "experiments": rows,
+        "outside_manifests": outside(ledger, home.lake),
+        "total": totals_row(ledger.totals()),
+    }
+
+
+def totals_row(totals: Any) -> dict[str, Any]:
+    """Sums over the whole ledger: what was ever paid, by whichever run."""
+    from lic_pipeline.models.ledger.records import CallTotals
+
+    overall = CallTotals() if totals is None else totals.overall
+    return {
+        "calls": overall.calls,
+        "prompt_tokens": overall.prompt,
+        "completion_tokens": overall.completion,
+        "reasoning_tokens": overall.reasoning,
+        "cached_tokens": overall.cached,
+        "cost_usd": overall.cost_usd,
+        "calls_of_unknown_price": overall.unpriced,
+        "conversations": {} if totals is None else totals.conversations,
+    }
+
+
+_COLUMNS = ("experiment", "task", "model", "wanted", "done", "scored", "missing", "flags", "calls", "tokens", "cost")
+
+
+def _show(document: dict[str, Any], experiment: str | None, as_json: bool) -> None:
+    from lic_pipeline.cli.output import counted, print_json, print_table, say
+
+    if as_json:
+        print_json(document)
+        return
+    if document["experiments"]:
+        print_table("", _COLUMNS, [_line(row) for row in document["experiments"]])
+    elif document["outside_manifests"]:
+        say("no run has been finished yet; start it again with the same options and it goes on")
+    else:
+        what = f"experiment {experiment} has not" if experiment else "nothing has"
+        say(f"{what} been run under {document['home']}; start with `lic demo` or `lic run`")
+    if document["outside_manifests"]:
+        text = counted(document["outside_manifests"])
+        print(f"In no manifest (runs that were interrupted, plans that were replaced): {text}.")
+    print(_spent(document["total"]))
+
+
+def _spent(total: dict[str, Any]) -> str:
+    unknown = total["calls_of_unknown_price"]
+    note = f" and {unknown:,} calls of unknown price" if unknown else ""
+    tokens = total["prompt_tokens"] + total["completion_tokens"]
+    return f"The whole ledger: {total['calls']:,} calls, {tokens:,} tokens, ${total['cost_usd']:.2f}{note}."
+
+
+def _line(row: dict[str, Any]) -> list[object]:
+    from lic_pipeline.cli.output import counted, money
+
+    names = [row[name] for name in ("experiment", "task", "model", "wanted", "done", "scored")]
+    tokens = row["prompt_tokens"] + row["completion_tokens"]
+    free = row["model"].startswith("sim/")
+    cost = money(row["cost_usd"], free=free)
+    return [*names, counted(row["missing"]) or "–", counted(row["flags"]) or "–", row["calls"], tokens, cost]
