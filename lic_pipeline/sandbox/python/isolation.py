@@ -164,6 +164,12 @@ def limit_resources(memory: int, cpu_seconds: int) -> None:
                 resource.setrlimit(number, (resource.getrlimit(number)[1],) * 2)
 
 
+def limit_memory(size: int) -> None:
+    """The address space of this process, in bytes, where the system has such a limit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
 class _CapHeader(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 

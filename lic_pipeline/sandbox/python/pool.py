@@ -185,6 +185,7 @@ def _configuration(weak: bool, stage: str) -> dict[str, object]:
         "extra": extra,
         "weak_path": weak_path,
         "stage": stage,
+        "folders": tempfile.gettempdir(),
     }
 
 

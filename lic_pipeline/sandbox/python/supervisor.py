@@ -1,21 +1,25 @@
-"""The trusted process of one job: starts the program's process, passes requests on, watches time and output.
+"""The trusted process beside a program's: passes requests on, watches time and output, runs the code of a check.
 
-It is the first process of its own pid namespace, above the program's, so that its end ends everything and the program
-can neither see nor signal it. It holds no task knowledge; HumanEval-style tests run in ``checker``.
+It gave up its privileges before its first job. It serves one job after the other while nothing unusual happens; the
+program's process is a fresh one each time, forked by the zygote, which has never seen a test. A program lives in a pid
+namespace below and can neither see nor signal this process. HumanEval-style tests run in ``checker``.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import os
 import select
 import signal
-import socket
+import struct
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
-from lic_pipeline.sandbox.python import candidate, isolation, plain, seccomp
+from lic_pipeline.sandbox.python import plain
 from lic_pipeline.sandbox.python.wire import (
     ClosedError,
     FrameBuffer,
@@ -25,6 +29,7 @@ from lic_pipeline.sandbox.python.wire import (
     send_frame,
 )
 
+STATUS = struct.Struct("!i")
 _DEATH_WAIT = 0.2
 _IDLE_SHARE = 6
 _PATIENCE = 2
@@ -82,22 +87,17 @@ def _cpu_time(pid: int) -> float:
 
 
 class Supervisor:
-    """One job on one connection.
+    """One job on one connection. ``more`` gives another process for the program."""
 
-    The program's process is forked before anything is read: neither process then copies what the other has touched,
-    which is most of what a job costs, and the program's memory has nothing of the job in it but what it is sent.
-    """
-
-    def __init__(self, connection: int, *, strong: bool) -> None:
+    def __init__(self, connection: int, child: Child, more: Callable[[], Child]) -> None:
         self.connection = connection
-        self.strong = strong
-        self.folder = None if strong else _make_folder()
-        self.forked = False
-        self.child = self._fork()
+        self.child = child
+        self.more = more
         self.spec: dict[str, Any] = {}
+        self.usual = True
 
-    def serve(self) -> None:
-        """Answer the requests of the job until its owner hangs up."""
+    def serve(self) -> bool:
+        """Answer the requests of the job until its owner hangs up; True when nothing unusual happened."""
         try:
             self.spec = self._request()
             if self.spec["kind"] == "module":
@@ -107,9 +107,8 @@ class Supervisor:
         except ClosedError:
             pass
         finally:
-            self.child.kill()
-            if self.folder is not None:
-                _remove_folder(self.folder)
+            self.child.close()
+        return self.usual
 
     def _reply(self, message: dict[str, Any]) -> None:
         send_frame(self.connection, plain.dumps(message))
@@ -140,15 +139,19 @@ class Supervisor:
             self._reply(stopped(stop))
 
     def _check(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run test code; a process in which it left a trace in the builtins, or failed oddly, serves no more."""
         from lic_pipeline.sandbox.python.checker import check
 
-        return check(request, self.child, float(self.spec["test_seconds"]), self._give_up_privileges)
+        before = dict(vars(builtins)), sys.getrecursionlimit()
+        ended = check(request, self.child, float(self.spec["test_seconds"]))
+        self.usual = ended.get("stopped", "wrong") == "wrong" and before == (vars(builtins), sys.getrecursionlimit())
+        return ended
 
     def _serve_script(self) -> None:
         while True:
             request = self._request()
             if not self.child.fresh:
-                self.child = self._fork()
+                self.child = self.more()
             output = b""
             try:
                 self._hand_over(request["stdin"])
@@ -169,57 +172,6 @@ class Supervisor:
         names = ("kind", "source", "target", "tolerant", "memory_bytes", "cpu_seconds")
         self.child.send({**{name: self.spec[name] for name in names}, "stdin": stdin}, self._timer())
 
-    def _fork(self) -> Child:
-        """A process for the program, in namespaces of its own."""
-        ours, theirs = socket.socketpair()
-        output, output_end = os.pipe()
-        if self.strong:
-            if self.forked:
-                isolation.children_stay_here(isolation.own_pid_namespace())
-            isolation.unshare(isolation.NEWPID)
-        self.forked = True
-        pid = os.fork()
-        if pid == 0:
-            self._become_candidate(theirs.fileno(), output_end)
-        theirs.close()
-        os.close(output_end)
-        return Child(pid, ours.detach(), output)
-
-    def _become_candidate(self, channel: int, output: int) -> NoReturn:
-        try:
-            if self.strong:
-                isolation.private_tmp(network=not seccomp.supported())
-            elif self.folder is not None:
-                os.chdir(self.folder)
-                isolation.die_with_parent()
-            os.dup2(output, 1)
-            os.dup2(channel, candidate.CHANNEL)
-            os.closerange(candidate.CHANNEL + 1, 4096)
-            if self.strong:
-                isolation.drop_privileges()
-            isolation.filter_calls()
-            candidate.run(plain.loads(receive_frame(candidate.CHANNEL)), strong=self.strong)
-        finally:
-            os._exit(120)
-
-    def _give_up_privileges(self) -> None:
-        """Before test code runs in this process: no way back."""
-        isolation.limit_resources(int(self.spec["memory_bytes"]), int(self.spec["cpu_seconds"]))
-        if self.strong:
-            isolation.drop_privileges()
-
-
-def _make_folder() -> str:
-    from tempfile import mkdtemp  # drags libraries along that strong mode need not copy for each job
-
-    return mkdtemp(prefix="lic-sandbox-")
-
-
-def _remove_folder(folder: str) -> None:
-    from shutil import rmtree
-
-    rmtree(folder, ignore_errors=True)
-
 
 def stopped(stop: Stopped | plain.PlainError) -> dict[str, Any]:
     """How the program was stopped, as a message."""
@@ -231,8 +183,9 @@ def stopped(stop: Stopped | plain.PlainError) -> dict[str, Any]:
 class Child:
     """The program's process seen from outside: its channel and its output."""
 
-    def __init__(self, pid: int, channel: int, output: int) -> None:
+    def __init__(self, pid: int, channel: int, output: int, ending: int) -> None:
         self.pid = pid
+        self.ending = ending
         self.channel = channel
         self.output = output
         self.fresh = True
@@ -343,8 +296,10 @@ class Child:
     def close(self) -> None:
         """Kill what is left and give the descriptors back."""
         self.kill()
-        os.close(self.output)
-        os.close(self.channel)
+        for fd in (self.output, self.channel, self.ending):
+            if fd >= 0:
+                os.close(fd)
+        self.output = self.channel = self.ending = -1
 
     def finish(self) -> None:
         """Let the process end by itself for a moment, then kill it."""
@@ -356,18 +311,17 @@ class Child:
         if self.alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.pid, signal.SIGKILL)
-                self._reap(None)
+            self._reap(1.0)
+            self.alive = False
 
-    def _reap(self, patience: float | None) -> None:
-        end = time.monotonic() + (patience or 0)
-        while self.alive:
-            pid, status = os.waitpid(self.pid, 0 if patience is None else os.WNOHANG)
-            if pid:
-                self.alive, self.status = False, status
-            elif time.monotonic() >= end:
-                return
-            else:
-                time.sleep(0.001)
+    def _reap(self, patience: float) -> None:
+        """Learn from the zygote, whose child it is, that the process has ended."""
+        poller = select.poll()
+        poller.register(self.ending, select.POLLIN)
+        if self.alive and poller.poll(patience * 1000):
+            self.alive = False
+            word = os.read(self.ending, STATUS.size)
+            self.status = STATUS.unpack(word)[0] if len(word) == STATUS.size else None
 
     def _ended(self) -> Stopped:
         """Why the channel closed."""
