@@ -54,8 +54,16 @@ def differing(first: str, second: str, under_study: Collection[str] = ()) -> lis
     """Names of fields that differ beyond those under study, sorted; an empty list means comparable."""
     if first == second:
         return []
-    a, b = parse(first), parse(second)
+    a, b = _fields(first), _fields(second)
     return sorted(name for name in {*a, *b} - set(under_study) if a.get(name) != b.get(name))
+
+
+def _fields(signature: str) -> dict[str, str]:
+    """Fields, or one opaque field where foreign text is no signature: then nothing is comparable but its equal."""
+    try:
+        return parse(signature)
+    except ValueError:
+        return {"signature": signature}
 
 
 def _escaped(text: str) -> str:

@@ -31,6 +31,8 @@ def test_comparable_but_for_the_fields_under_study() -> None:
     assert differing(full, sharded, SETTING_FIELDS) == []
     assert differing(full, sharded) == ["setting", "user"]
     assert differing(full, build({"setting": "SHARDED", "t": 0}), SETTING_FIELDS) == ["policy", "t"]
+    assert differing("no signature", "no signature", SETTING_FIELDS) == []
+    assert "signature" in differing("no signature", full, SETTING_FIELDS)
 
 
 def test_cells_add_n_percentile_rule_and_approvals() -> None:
