@@ -5,24 +5,61 @@ A command's module is imported only when that command is called, so that `lic --
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 
 
 def main() -> None:
-    """Entry point of the console script. Errors of ours end in one line on stderr and their exit code."""
-    from lic_pipeline.cli.app import build
+    """Entry point of the console script. Every error ends in one line on stderr and its exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = _call(sys.argv[1:])
+        # Here and not at exit, where a closed pipe could only be complained about.
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence()
+        code = 1
+    except KeyboardInterrupt:
+        code = _told("interrupted; finished work is stored, run the command again to go on", 130)
+    sys.exit(code)
+
+
+def _call(arguments: Sequence[str]) -> int:
+    from lic_pipeline.cli.app import call
     from lic_pipeline.config import load_env_file
     from lic_pipeline.errors import LicError
 
     try:
         load_env_file()
-        build(sys.argv[1:])()
+        return call(arguments)
     except LicError as error:
-        print(f"lic: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("lic: interrupted; finished work is stored, run the command again to go on", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        return _told(str(error), error.exit_code)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        from lic_pipeline.cli.faults import explained
+
+        if os.environ.get("LIC_DEBUG"):
+            raise
+        return _told(*explained(error))
+
+
+def _told(message: str, code: int) -> int:
+    """One line on stderr, whatever the message holds."""
+    with suppress(OSError, ValueError):
+        print("lic: " + " ".join(part.strip() for part in message.splitlines()), file=sys.stderr, flush=True)
+    return code
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    """SIGTERM before and after an engine's loop ends the command as Ctrl-C does; in between the engine takes it."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def _silence() -> None:
+    """The reader of stdout is gone: keep the interpreter from complaining when it flushes at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

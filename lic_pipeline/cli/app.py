@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 
+from lic_pipeline.errors import ConfigError
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("lic_pipeline.cli.demo:demo", "The whole graph on our own samples with two personas."),
     "plan": ("lic_pipeline.cli.plan:plan", "What a run would do: conversations, calls, what is done."),
@@ -17,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("lic_pipeline.cli.score:score", "Score replies, JSON Lines in and out."),
     "metrics": ("lic_pipeline.cli.metrics:metrics", "P, A90 and U90-10 of a file of scores."),
     "import-shards": ("lic_pipeline.cli.shards:import_shards", "Import sharded instructions."),
+    "import-logs": ("lic_pipeline.cli.logs:import_logs", "Import and rescore logs of the reference scripts."),
     "export-shards": ("lic_pipeline.cli.shards:export_shards", "Export sharded instructions."),
     "personas": ("lic_pipeline.cli.personas:personas", "Calibration personas and their declared truth."),
     "doctor": ("lic_pipeline.cli.doctor:doctor", "Sandbox, disk, versions, keys, data sources."),
@@ -24,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 GROUPS: dict[str, tuple[str, str]] = {
     "models": ("lic_pipeline.cli.models:models_app", "The model registry."),
+    "ledger": ("lic_pipeline.cli.ledger:ledger_app", "What was paid for: totals, export, verify, rebuild, vacuum."),
 }
 
 
@@ -45,6 +49,28 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         group: typer.Typer = _load(target) if name == called else typer.Typer(help=help_line)
         app.add_typer(group, name=name, help=help_line)
     return app
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Carry out the command of these arguments and return its exit code. Raises the errors of the command.
+
+    A wrong option or argument is a ConfigError of one line.
+    """
+    command = typer.main.get_command(build(arguments))
+    try:
+        code = command.main(args=list(arguments), prog_name="lic", standalone_mode=False)
+    except _USAGE_ERROR as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return _USAGE_EXIT
+        path = error.ctx.command_path if error.ctx is not None else "lic"
+        raise ConfigError(f"{error.format_message().rstrip('.')}; see {path} --help") from error
+    return code if isinstance(code, int) else 0
+
+
+_USAGE_EXIT = 2
+# typer has no public name for the base of BadParameter, and its place has moved between versions.
+_USAGE_ERROR: Any = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "UsageError")
 
 
 def _load(target: str) -> Any:

@@ -1,0 +1,45 @@
+"""One line for an error nobody planned: a full or read-only disk below a library, else a fault of ours.
+
+Set LIC_DEBUG=1 to see the traceback instead.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+
+FAULT_EXIT = 70
+"""Exit code of a fault in lic_pipeline itself (EX_SOFTWARE), which no caller should take for a result."""
+
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_WRITING = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR})
+_SPACE_WORDS = ("disk is full", "no space left", "disk quota")
+_WRITING_WORDS = ("readonly database", "read-only file system", "unable to open database file", "permission denied")
+
+
+def explained(error: BaseException) -> tuple[str, int]:
+    """The message and the exit code."""
+    for one in _chain(error):
+        number = one.errno if isinstance(one, OSError) else None
+        text = str(one).lower()
+        if number in _NO_SPACE or any(words in text for words in _SPACE_WORDS):
+            said = _first_line(one)
+            return f"the disk is full ({said}); free some space and run the command again, what is stored stays", 2
+        if number in _NO_WRITING or any(words in text for words in _WRITING_WORDS):
+            return f"a file cannot be written or read ({_first_line(one)}); choose a writable LIC_HOME", 2
+    deepest = list(_chain(error))[-1]
+    said = f"{type(deepest).__name__}: {_first_line(deepest)}"
+    return f"a fault in lic itself ({said}); set LIC_DEBUG=1 for the traceback and report it", FAULT_EXIT
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].strip() if lines else type(error).__name__
