@@ -32,7 +32,7 @@ from lic_pipeline.tasks.actions_match import Reference, assign, assign_greedily,
 from lic_pipeline.tasks.actions_reference import parse_published
 from lic_pipeline.tasks.actions_schema import check_calls, check_functions
 from lic_pipeline.tasks.messages import concat_bullets, verbatim
-from lic_pipeline.tasks.text import TRUNCATED_REASONING, label_without_answer, visible_text
+from lic_pipeline.tasks.text import TRUNCATED_REASONING, label_without_answer, storable, visible_text
 
 
 def _known(instruction: Instruction) -> dict[str, Mapping[str, Json]]:
@@ -95,17 +95,18 @@ class ActionsTask:
             listed = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
             return Extraction(answer=json.dumps(listed), rung=Rung.BLOCK, flags=flags)
         if policy == "reference":
-            whole = text.strip()
+            whole = storable(text.strip())
             return Extraction(answer=whole or None, rung=Rung.WHOLE if whole else Rung.FAILED, flags=flags)
         found = find_calls(text, _known(instruction).keys())
         if found.rung is Rung.AMBIGUOUS:
-            candidates = tuple(call.render() for call in found.calls)[:20]
+            candidates = tuple(storable(call.render()) for call in found.calls[:20])
             return Extraction(answer=None, rung=Rung.AMBIGUOUS, candidates=candidates, flags=flags)
         if not found.calls and not found.text:
             return Extraction(
                 answer=None, rung=Rung.FAILED, flags=(*flags, "unreadable_call") if found.broken else flags
             )
-        return Extraction(answer=found.text or render_calls(list(found.calls)), rung=found.rung, flags=flags)
+        answer = storable(found.text or render_calls(list(found.calls)))
+        return Extraction(answer=answer, rung=found.rung, flags=flags)
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
         """100 when the calls match the reference calls one to one."""
@@ -118,7 +119,7 @@ class ActionsTask:
         found = find_calls(visible_text(answer)[0], known.keys())
         if found.rung is Rung.AMBIGUOUS:
             return Verdict(
-                score=0.0, verdict="ambiguous", detail={"calls": [call.render() for call in found.calls][:20]}
+                score=0.0, verdict="ambiguous", detail={"calls": [storable(call.render()) for call in found.calls[:20]]}
             )
         if not found.calls and found.text != "[]":
             verdict = "parse_error" if found.broken or _looks_like_calls(answer, known) else "no_answer"
@@ -200,7 +201,7 @@ def _distinct_references(references: Sequence[Reference]) -> list[Reference]:
 
 
 def _verdict(calls: list[Call], references: Sequence[Reference], known: Mapping[str, Mapping[str, Json]]) -> Verdict:
-    answer = render_calls(calls)
+    answer = storable(render_calls(calls))
     if len(calls) != len(references):
         detail = {"calls": len(calls), "expected": len(references)}
         return Verdict(score=0.0, verdict="wrong_count", answer=answer, detail=detail)
@@ -210,7 +211,12 @@ def _verdict(calls: list[Call], references: Sequence[Reference], known: Mapping[
         return Verdict(score=100.0, verdict="correct", answer=answer)
     spare = [i for i in range(len(calls)) if i not in assigned]
     why = [mismatch(calls[i], references[missing[0]], known) for i in spare]
-    return Verdict(score=0.0, verdict="wrong", answer=answer, detail={"unmatched": missing, "why": why[:10]})
+    return Verdict(
+        score=0.0,
+        verdict="wrong",
+        answer=answer,
+        detail={"unmatched": missing, "why": [storable(reason or "") for reason in why[:10]]},
+    )
 
 
 def _score_published(answer: str, references: Sequence[Reference], known: Mapping[str, Mapping[str, Json]]) -> Verdict:
@@ -219,9 +225,10 @@ def _score_published(answer: str, references: Sequence[Reference], known: Mappin
     except CallSyntaxError as error:
         return Verdict(score=0.0, verdict="parse_error", detail={"why": str(error)})
     if len(calls) != len(references):
-        return Verdict(score=0.0, verdict="wrong_count", answer=render_calls(calls))
+        return Verdict(score=0.0, verdict="wrong_count", answer=storable(render_calls(calls)))
     right = None not in assign_greedily(calls, references, known)
-    return Verdict(score=100.0 if right else 0.0, verdict="correct" if right else "wrong", answer=render_calls(calls))
+    answer = storable(render_calls(calls))
+    return Verdict(score=100.0 if right else 0.0, verdict="correct" if right else "wrong", answer=answer)
 
 
 TASK = ActionsTask()

@@ -37,6 +37,7 @@ _LATEX = (
     (re.compile(r"\\(?:left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])"), " "),
     (re.compile(r"\\([$%#&])"), r"\1"),
 )
+_ODD = re.compile("[" + "".join(map(chr, _TYPOGRAPHY)) + "]")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"(?<!\d)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})")
 _CENTS = re.compile(r"(\d[\d,]*) (dollars?|euros?|pounds?) and (\d{1,2}) (?:cents?|pence)\b")
@@ -102,7 +103,9 @@ class Number:
 def normalise(text: str) -> str:
     """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved, bold dropped."""
     if not text.isascii():
-        text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text.translate(_TYPOGRAPHY))
+        # A class of characters is found several times faster than str.translate passes over ordinary ones.
+        text = _ODD.sub(lambda m: _TYPOGRAPHY[ord(m[0])], text)
+        text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text)
     if "\\" in text or "{,}" in text or "~" in text:
         text = _SEPARATOR.sub(",", text)
     if "\\" in text:

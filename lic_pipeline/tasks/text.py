@@ -102,6 +102,11 @@ def visible_text(text: str) -> tuple[str, bool]:
     return "".join(kept), False
 
 
+def storable(text: str) -> str:
+    """The text with lone surrogates replaced, so that it can be written as UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def fenced_blocks(text: str) -> list[Fence]:
     """All fenced blocks in order; the last one may be unclosed (a reply cut by the token limit)."""
     if "```" not in text and "~~~" not in text:

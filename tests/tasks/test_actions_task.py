@@ -153,6 +153,7 @@ HOSTILE = [
     " " * 1_000_000,
     "\x00\ud800[bell.ring(times='\ud800')]",
     "[bell.ring(times='\x00')]",
+    '[{"name": "bell.ring", "arguments": {"\\ud800": "\\udfff"}}]',
     "<tool_call>" * 80_000,
 ]
 
@@ -161,10 +162,13 @@ HOSTILE = [
 def test_hostile_text_takes_bounded_time(text: str) -> None:
     start = time.process_time()
     reply = Reply.model_construct(text=text, tool_calls=())
-    TASK.extract(reply, item())
+    extraction = TASK.extract(reply, item())
+    assert extraction.model_dump_json().encode("utf-8")
     TASK.label(reply, item())
     for policy in ("robust", "reference"):
-        assert TASK.score(text, item(), policy).score == 0.0  # type: ignore[arg-type]
+        verdict = TASK.score(text, item(), policy)  # type: ignore[arg-type]
+        assert verdict.score == 0.0
+        assert verdict.model_dump_json().encode("utf-8")
     assert time.process_time() - start < 6.0
 
 
