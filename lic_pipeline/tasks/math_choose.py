@@ -125,7 +125,8 @@ def _outcome(text: str, found: list[Number]) -> Number | None:
         return None
     last = results[-1]
     starts = _operands(text, found)
-    known = {n.value for n in found if n.start in starts} | {last.value}
+    # A list, not a set: hashing a Fraction costs far more than comparing a few.
+    known = [last.value, *(n.value for n in found if n.start in starts)]
     followed = any(n.start > last.start and not n.weak and n.value not in known for n in found)
     return None if followed else last
 

@@ -29,6 +29,7 @@ _INVENTED = re.compile(
     r"|instruction)\**\s*:",
     re.IGNORECASE,
 )
+_INVENTED_HINTS = ("question", "problem", "human", "user", "student", "instruction", "\nq", "q:", "*q")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}")
 _TAIL = 6000
 _LONGEST_ANSWER = 2000
@@ -63,6 +64,9 @@ def _finish(found: Found | None) -> tuple[Extraction, Number | None]:
 
 def _first_solution(text: str) -> str:
     """The text up to a second, invented question that follows an answer already given."""
+    lowered = text.lower()
+    if not any(hint in lowered for hint in _INVENTED_HINTS):
+        return text
     for match in _INVENTED.finditer(text):
         head = text[: match.start()]
         if "####" in head or "\\boxed" in head or MARKER.search(head):

@@ -125,7 +125,7 @@ def _agreed(text: str, choices: list[tuple[tuple[int, int], Choice]], start: int
         for span, choice in choices
         if choice.number is not None
     ]
-    if len({number.value for number, _ in values}) == 1:
+    if all(number.value == values[0][0].value for number, _ in values):
         return Found(Rung.MARKER, first, start)
     best = best_labelled(values, question) if all(is_bullet(text, span) for span, _ in choices) else None
     return None if best is None else Found(Rung.MARKER, Choice(best), start)
