@@ -81,12 +81,16 @@ def unreadable(status: int, text: str, secret: str | None = None) -> CallError:
 
 
 def connection_error(error: BaseException, secret: str | None = None) -> CallError:
-    """A connection that could not be made or broke; names the exception, since its text is often empty."""
-    cause = error.__cause__ or error
+    """A connection that could not be made or broke; names the innermost exception."""
+    cause = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
     named = type(cause).__name__
-    if "timeout" in named.lower() or "timeout" in type(error).__name__.lower():
-        return CallTimeoutError(describe(f"timeout ({named}: {cause})", secret))
-    return TransientError(describe(f"connection failed ({named}: {cause})", secret))
+    text = describe(f"{named}: {cause}" if str(cause) else named, secret)
+    # The outermost class is no guide: a refused connection is wrapped as a timeout by some transports.
+    if isinstance(cause, TimeoutError) or "timeout" in named.lower():
+        return CallTimeoutError(f"timeout ({text})")
+    return TransientError(f"connection failed ({text})")
 
 
 def describe(text: str, secret: str | None = None) -> str:

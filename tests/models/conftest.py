@@ -19,7 +19,7 @@ from lic_pipeline.models.registry import ModelEntry
 QUICK = {"first_pause_s": 0.002, "longest_pause_s": 0.05, "attempt_s": 5.0, "total_s": 60.0}
 
 
-@pytest.fixture()
+@pytest.fixture
 def serve() -> Iterator[Callable[..., FaultServer]]:
     """Starts fault servers that stop with the test."""
     with ExitStack() as stack:
@@ -30,7 +30,7 @@ def serve() -> Iterator[Callable[..., FaultServer]]:
         yield start
 
 
-@pytest.fixture()
+@pytest.fixture
 def entry_for() -> Callable[..., ModelEntry]:
     """Registry entries of a server, with short pauses."""
 

@@ -1,8 +1,8 @@
 """A local HTTP server that speaks the OpenAI chat protocol and misbehaves on demand. Not a test module.
 
 ``FaultServer`` runs in a thread of the test's process; ``python fault_server.py --delay-ms 50`` runs it on its own and
-prints its URL (GET /stats answers with its counts). Replies are a function of the request alone, so that a disturbed run
-can be compared with an undisturbed one.
+prints its URL (GET /stats answers with its counts). Replies are a function of the request alone, so that a disturbed
+run can be compared with an undisturbed one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ def hashed_answer(body: Mapping[str, Any]) -> str:
     text = "\n".join(str(message.get("content")) for message in body.get("messages", []))
     draw = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
     numbers = re.findall(r"\d+", text) or ["7"]
-    kinds = (f"Let me think it over.\n\nThe answer is {numbers[draw % len(numbers)]}.", "What exactly do you need?", "Noted.")
+    kinds = (
+        f"Let me think it over.\n\nThe answer is {numbers[draw % len(numbers)]}.",
+        "What exactly do you need?",
+        "Noted.",
+    )
     return kinds[0] if draw % 5 < 3 else kinds[1 + draw % 2]
 
 
@@ -237,6 +241,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: FaultServer) -> None:
         self.server = server
         self.buffer = b""
+        self.dripping: asyncio.Future[None] | None = None
         self.transport: asyncio.Transport = None  # type: ignore[assignment]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -312,7 +317,7 @@ class _Connection(asyncio.Protocol):
         assert known, f"unknown fault {kind!r}"
         content = json.dumps(document).encode()
         if kind == "drip":
-            asyncio.ensure_future(self._drip(content))
+            self.dripping = asyncio.ensure_future(self._drip(content))
             return
         self.server.count_answer(body, document)
         self._send(200, content)
@@ -332,7 +337,9 @@ class _Connection(asyncio.Protocol):
 
     def _break(self, kind: str) -> None:
         """``reset``: a TCP reset in the middle of the body; ``cut``: closed in the middle of it."""
-        self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n" + b'{"id": "x')
+        self.transport.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n" + b'{"id": "x'
+        )
         if kind == "reset":
             with contextlib.suppress(OSError):
                 self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
