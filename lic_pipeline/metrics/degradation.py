@@ -14,6 +14,8 @@ from lic_pipeline.metrics.subsets import FloatArray
 FLOOR = 5.0
 """Tasks whose FULL P is below this many points are left out of the ratio: it would be noise over noise."""
 
+_NO_WIDTH = 1e-9
+
 
 @dataclass(frozen=True)
 class TaskPair:
@@ -73,7 +75,10 @@ def paired_interval(differences: Sequence[ArrayLike], *identity: str) -> Interva
 
 
 def _ratio_interval(kept: Sequence[TaskPair], *identity: str) -> Interval | None:
-    """Percentile interval; None when a task has no pairs or FULL is 0 in more than 1% of the resamples."""
+    """Percentile interval; None when a task has no pairs, FULL is 0 in over 1% of the resamples, or nothing varies.
+
+    Where all pairs have one ratio, resampling shows no spread, and an interval without width would claim certainty.
+    """
     if not kept or any(len(pair.paired) == 0 for pair in kept):
         return None
     means = bootstrap_means([pair.paired for pair in kept], "ratio", *identity)
@@ -82,4 +87,6 @@ def _ratio_interval(kept: Sequence[TaskPair], *identity: str) -> Interval | None
         return None
     ratios = 100 * (means[usable, :, 0] / means[usable, :, 1]).mean(axis=1)
     low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    if high - low < _NO_WIDTH:
+        return None
     return Interval(float(low), float(high), "paired bootstrap within task", sum(len(pair.paired) for pair in kept))

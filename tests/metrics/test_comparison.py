@@ -73,10 +73,21 @@ def test_degradation_refuses_other_tasks_and_nan() -> None:
 def test_ratio_interval_is_paired() -> None:
     rng = np.random.default_rng(3)
     full = rng.uniform(20, 100, 80)
-    same_share = degradation([TaskPair("a", 0.6 * full.mean(), full.mean(), np.column_stack((0.6 * full, full)))], "x")
-    assert same_share.ratio_ci is not None
-    assert same_share.ratio_ci.low == pytest.approx(60)
-    assert same_share.ratio_ci.high == pytest.approx(60)
+    own = 0.6 * full + rng.normal(0, 1, 80)
+    close = degradation([TaskPair("a", own.mean(), full.mean(), np.column_stack((own, full)))], "x").ratio_ci
+    apart = degradation([TaskPair("a", own.mean(), full.mean(), np.column_stack((own, full[::-1])))], "x").ratio_ci
+    assert close is not None
+    assert apart is not None
+    assert close.low < 60 < close.high
+    assert apart.high - apart.low > 5 * (close.high - close.low)
+
+
+def test_a_ratio_that_never_varies_has_no_interval() -> None:
+    paired = np.array([[60.0, 100.0]] * 6)
+    result = degradation([TaskPair("a", 60.0, 100.0, paired)], "x")
+    assert (result.ratio, result.ratio_ci) == (60.0, None)
+    assert result.drop_ci is not None
+    assert result.drop_ci.low < -40 < result.drop_ci.high
 
 
 def test_sign_flip_exact_by_enumeration() -> None:

@@ -63,7 +63,7 @@ def test_settings_stand_in_their_usual_order_with_context() -> None:
     assert "| m | math | FULL | 90.0" in per_task
     assert "Student t" in per_task
     assert "task:math\\|setting:FULL\\|n:10\\|pct:linear" in text
-    assert "| m | SHARDED | 33.3 \\[33.3, 33.3\\] | -60.0" in text
+    assert "| m | SHARDED | 33.3 \\[no interval\\] | -60.0" in text
 
 
 def test_missing_is_shown_with_reason_and_bounds() -> None:
