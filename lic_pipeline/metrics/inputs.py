@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from lic_pipeline.lake.tables import read_all
+from lic_pipeline.logs.tables import IMPORTED_LOGS, LOG_COMPARISON
+from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT
 from lic_pipeline.tables import TableSpec
 from lic_pipeline.tables_items import (
     APPROVED_INSTRUCTIONS,
@@ -21,7 +23,11 @@ from lic_pipeline.tables_items import (
 from lic_pipeline.tables_runs import EXTRACTED_ANSWERS, MANIFESTS
 from lic_pipeline.tables_scores import PLANNED, SCORES
 
-_AS_THEY_ARE = (SCORES, EXTRACTED_ANSWERS, BENCHMARK_FILES, PROBLEMS, SHARDED_INSTRUCTIONS, APPROVED_INSTRUCTIONS)
+_OF_LOGS = (IMPORTED_LOGS, LOG_COMPARISON, MEASUREMENT_ARTEFACT)
+_AS_THEY_ARE = (
+    *(SCORES, EXTRACTED_ANSWERS, BENCHMARK_FILES, PROBLEMS, SHARDED_INSTRUCTIONS, APPROVED_INSTRUCTIONS),
+    *_OF_LOGS,
+)
 _SHOWN = ("instruction_id", "task", "benchmark", "source", "gold_score", "status")
 
 

@@ -8,11 +8,13 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.table import Table
 
+from lic_pipeline.records import Setting
 from lic_pipeline.report.render import DASH, fixed, harmless, number, setting_label
 
 Row = Mapping[str, Any]
 ALL = "*"
 _WIDE = 220
+_SETTINGS = [str(setting) for setting in Setting]
 _STEPS = {"reference": "reference policy", "last_to_max": "last -> max"}
 _CAPTION = (
     "95% intervals over instructions, paired for changes; * fewer than 10 instructions, and all models weigh equally. "
@@ -47,7 +49,7 @@ def _comparison(rows: Sequence[Row]) -> Table:
     for name in ("n", "recorded", "reference", "last", "robust", "cumulative", "reproduced", "up", "down"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("reasons: conversations (examples)")
-    for row in rows:
+    for row in sorted(rows, key=_place):
         reasons = "; ".join(
             f"{reason} {found['n']} ({', '.join(found['examples'])})" for reason, found in row["reasons"].items()
         )
@@ -71,7 +73,7 @@ def _levels(rows: Sequence[Row]) -> Table:
     for name in names:
         table.add_column(name.replace("_", " "), justify="right")
     cells: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in rows:
+    for row in sorted(rows, key=_place):
         cells.setdefault((row["task"], setting_label(row)), {})[row["name"]] = row
     for (task, setting), by_name in cells.items():
         shown = (_value(by_name[name], "value") if name in by_name else DASH for name in names)
@@ -84,7 +86,7 @@ def _changes(rows: Sequence[Row]) -> Table:
     table = Table("task", "setting", "kind", "step", "n", title=title, title_justify="left")
     for name in ("change", "after", "conversations up/down", "attempts up/down"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
+    for row in sorted(rows, key=_place):
         table.add_row(
             harmless(row["task"]),
             harmless(setting_label(row)),
@@ -99,9 +101,16 @@ def _changes(rows: Sequence[Row]) -> Table:
     return table
 
 
+def _place(row: Row) -> tuple[object, ...]:
+    """Tasks and models by name, settings in their usual order, differences from FULL after them; otherwise as given."""
+    setting = str(row["setting"]).removesuffix(f"-{Setting.FULL}")
+    rank = _SETTINGS.index(setting) if setting in _SETTINGS else len(_SETTINGS)
+    return row["task"], row["model"], row["setting"].endswith(f"-{Setting.FULL}"), rank, row["condition"]
+
+
 def _still(row: Row) -> bool:
     """True when not one conversation changed: an interval over instructions would say nothing then."""
-    return row["conversations_up"] == 0 and row["conversations_down"] == 0
+    return not row["conversations_up"] and not row["conversations_down"]
 
 
 def _n(row: Row) -> str:
