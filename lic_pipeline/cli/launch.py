@@ -111,9 +111,9 @@ def launcher(home: Home) -> Iterator[Launcher]:
     prepare_instance(home)
     warnings.filterwarnings("ignore")
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    import dagster as dg
+    from resources.instance import open_instance
 
-    with dg.DagsterInstance.get() as instance:
+    with open_instance(home.dagster) as instance:
         _close_abandoned(instance)
         yield Launcher(home, instance)
 
