@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Instruction, Reply, Rung
 from lic_pipeline.tasks.code_syntax import classes_of, defines, functions_of, is_stub, missing_names, parse
+from lic_pipeline.tasks.python_tree import parse_python
 from lic_pipeline.tasks.text import fenced_blocks, reasoning_flags, visible_text
 
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
@@ -187,7 +188,7 @@ def _longest_block(lines: list[str], start: int, expected: str | None) -> tuple[
             break
         text = "\n".join(lines[start:end])
         try:
-            tree = ast.parse(text)
+            tree = parse_python(text)
         except SyntaxError as error:
             end = start + min(max((error.lineno or end) - 1, 0), end - start - 1)
             continue

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lic_pipeline.sandbox.python.jobs import Target
+from lic_pipeline.tasks.python_tree import parse_python
 
 MAX_PROGRAM = 4_000_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -28,7 +29,7 @@ def parse(source: str) -> ast.Module | None:
 
 def _parse(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return parse_python(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -81,8 +82,13 @@ def _only_defines(node: ast.stmt) -> bool:
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
         return True
     if isinstance(node, ast.If):
-        return isinstance(node.test, ast.Compare) and "__name__" in ast.dump(node.test.left)
+        return isinstance(node.test, ast.Compare) and _names(node.test, "__name__")
     return isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant)
+
+
+def _names(node: ast.AST, text: str) -> bool:
+    """True when a name with this text stands anywhere below; not recursive, so that no nesting is too deep."""
+    return any(isinstance(part, ast.Name) and text in part.id for part in _walk(node))
 
 
 def functions_of(body: Iterable[ast.stmt]) -> list[ast.FunctionDef]:
@@ -107,7 +113,7 @@ def is_stub(function: ast.FunctionDef) -> bool:
     for node in function.body:
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             continue
-        if isinstance(node, ast.Raise) and node.exc is not None and "NotImplemented" in ast.dump(node.exc):
+        if isinstance(node, ast.Raise) and node.exc is not None and _names(node.exc, "NotImplemented"):
             continue
         return False
     return True

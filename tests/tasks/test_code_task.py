@@ -374,7 +374,7 @@ def test_no_text_breaks_extraction_or_label(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * 1_000_000, "(" * 1_000_000, "```python\n" + "[" * 1_000_000, "def f(:\n" * 100_000, "\x00" * 1000, "-" * 200_000 + "1",
+        "def add(a, b):\n    raise " + "-" * 900 + "x", "if " + "-" * 900 + "x == 1:\n    pass\ndef add(a, b): pass", "x" * 1_000_000, "(" * 1_000_000, "```python\n" + "[" * 1_000_000, "def f(:\n" * 100_000, "\x00" * 1000, "-" * 200_000 + "1",
         "```python\n" + "-" * 50_000 + "1\n```", "```\n" * 20_000, "import a\n" * 11_000 + "oops oops", "x = " + "a." * 50_000 + "b",
         "```python\n" + "if x:\n" * 90 + "\n```", "def add(a, b):\n" + " return (" * 5000, "```python\nx=" + "1+" * 30_000 + "1\n```",
     ],

@@ -1,6 +1,7 @@
 """Running untrusted Python programs. Start reading at ``api``; why it is built so: docs/sandbox_python.md.
 
-``api`` and ``pool`` run in our process, ``zygote`` in the small process that forks, ``supervisor`` and ``checker`` in
-the trusted process of one job, ``candidate`` in the process that runs the program. This file imports nothing, because
-all of them import it.
+``api``, ``jobs`` and ``pool`` run in our process; ``zygote`` and ``server`` in the small process that forks;
+``supervisor``, ``child`` and ``checker`` in the trusted process beside a program; ``candidate`` in the program's own.
+``isolation`` and ``seccomp`` are the walls, ``plain`` and ``wire`` what passes through. This file imports nothing,
+because all of them import it.
 """

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lic_pipeline.sandbox.python import plain
-from lic_pipeline.sandbox.python.supervisor import Child, Stopped, Timer, stopped
+from lic_pipeline.sandbox.python.child import Child, Stopped, Timer, stopped
 
 TEST_FILE = "<test>"
 _KINDS = {"memory": "memory", "forbidden": "forbidden", "output": "output_limit"}

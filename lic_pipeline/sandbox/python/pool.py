@@ -24,8 +24,7 @@ from typing import Literal
 
 from lic_pipeline.errors import LicError
 from lic_pipeline.sandbox.python import plain
-from lic_pipeline.sandbox.python.wire import WireError, receive_frame, send_frame
-from lic_pipeline.sandbox.python.zygote import JOB
+from lic_pipeline.sandbox.python.wire import JOB, WireError, receive_frame, send_frame
 
 Mode = Literal["strong", "weak"]
 

@@ -8,6 +8,7 @@ import struct
 import time
 
 MAX_FRAME = 64 * 1024 * 1024
+JOB = struct.Struct("!Q")
 _LENGTH = struct.Struct("!I")
 _CHUNK = 1 << 16
 
