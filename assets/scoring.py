@@ -11,12 +11,11 @@ from assets.simulation import SETTING_OF
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.scoring.stage import score_manifest
-from lic_pipeline.tables_items import INSTRUCTIONS
 from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
 from lic_pipeline.tables_scores import SCORES
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.verification.freshness import manifests_of, score_fingerprint, stored_fingerprint, write_fingerprint
-from lic_pipeline.verification.gold import instruction_of
+from lic_pipeline.verification.library import wanted_versions
 from lic_pipeline.verification.planning import manifest_partition
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
@@ -53,8 +52,6 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
     task_name, model = task_and_model(context.partition_key)
     lake = home.home().lake
     task = get_task(task_name)
-    rows = read_partition(lake, INSTRUCTIONS, {"task": task_name}) or []
-    instructions = {row["instruction_id"]: instruction_of(row) for row in rows}
     store = ConversationStore(lake, task_name, model.alias)
     answers: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
@@ -63,7 +60,8 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
         fingerprint = score_fingerprint(lake, task, model.alias, manifest)
         if stored_fingerprint(lake, partition) != fingerprint:
             with ledger.open() as book:
-                ids = [row["conversation_id"] for row in manifest]
+                instructions = wanted_versions(lake, task_name, manifest)
+                ids = [row["conversation_id"] for row in manifest if row["instruction_id"] in instructions]
                 found, scored = score_manifest(task, manifest, instructions, store.read(ids), book)
             write_partition(lake, EXTRACTED_ANSWERS, partition, found)
             write_partition(lake, SCORES, partition, scored)

@@ -6,6 +6,8 @@ verdicts from tasks, conversations from the simulation. ``Json`` fields hold pla
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Literal
@@ -93,6 +95,12 @@ class Instruction(Record):
     reference: Mapping[str, Json] = Field(default_factory=dict)
     metadata: Mapping[str, Json] = Field(default_factory=dict)
     source: str = ""
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of what a prompt can show (text and context): the version of the instruction under its id."""
+        shown = json.dumps([self.text, dict(self.context)], sort_keys=True, separators=(",", ":"))
+        return hashlib.blake2b(shown.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class Shard(Record):
@@ -240,7 +248,10 @@ class Turn(Record):
 
 
 class Conversation(Record):
-    """One run of one instruction in one setting; for RECAP and RETRY ``turns`` holds their own turn only."""
+    """One run of one instruction in one setting; for RECAP and RETRY ``turns`` holds their own turn only.
+
+    ``judged_by`` stands for the scorer and the reference its replies were judged with in the loop; "" = not known.
+    """
 
     conversation_id: str
     purpose: Literal["eval", "verify", "pilot"]
@@ -258,3 +269,4 @@ class Conversation(Record):
     state: str = "done"
     stop_reason: StopReason | None
     flags: tuple[str, ...] = ()
+    judged_by: str = ""

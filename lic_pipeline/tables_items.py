@@ -67,6 +67,25 @@ INSTRUCTIONS = register(
     )
 )
 
+LIBRARY = register(
+    TableSpec(
+        "instruction_library",
+        "One version of one usable instruction; scores of older manifests are computed against their own version.",
+        (
+            _ID,
+            Column("content", "string", "Hash of text and context"),
+            _TASK,
+            Column("benchmark", "string", "Benchmark"),
+            Column("source", "string", "Which copy it was read from"),
+            Column("text", "string", "What the user says in FULL"),
+            Column("context", "json", "Prompt-visible fields"),
+            Column("reference", "json", "What scoring needs; the latest for this version"),
+            Column("metadata", "json", "Neither"),
+        ),
+        ("instruction_id", "content"),
+    )
+)
+
 SHARDED_INSTRUCTIONS = register(
     TableSpec(
         "sharded_instructions",

@@ -21,6 +21,7 @@ MANIFESTS = register(
             Column("run", "int", "Repeat index from 0", minimum=0),
             Column("conversation_id", "string", "Conversation"),
             Column("parent_id", "string", "Conversation it continues", nullable=True),
+            Column("content", "string", "Version of the instruction: hash of its text and context", nullable=True),
             Column("n_shards", "int", "Shards of the instruction", minimum=1),
             Column("approval", "string", "Why the item is approved"),
             Column("signature", "string", "What its score will depend on"),

@@ -70,6 +70,7 @@ class Plan:
 
     def manifest_rows(self) -> list[dict[str, Json]]:
         """One row per planned conversation, as the manifest stores it."""
+        contents = {name: item.instruction.content_hash for name, item in self.items.items()}
         return [
             {
                 "experiment": self.experiment.name,
@@ -81,6 +82,7 @@ class Plan:
                 "run": spec.run,
                 "conversation_id": spec.conversation_id,
                 "parent_id": spec.parent_id,
+                "content": contents[spec.instruction_id],
                 "n_shards": len(self.items[spec.instruction_id].sharded.shards),
                 "approval": self.items[spec.instruction_id].approval,
                 "signature": self.signatures[spec.setting],

@@ -13,7 +13,7 @@ from typing import Any
 from lic_pipeline.benchmarks.registry import benchmarks_of, locate, samples_folder
 from lic_pipeline.config import Home
 from lic_pipeline.lake.conversations import ConversationStore
-from lic_pipeline.lake.files import file_sha256, safe_part, unsafe_part, write_json
+from lic_pipeline.lake.files import safe_part, unsafe_part, write_json
 from lic_pipeline.lake.tables import partition_path, read_partition
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.request import canonical_json, digest
@@ -23,6 +23,7 @@ from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, PROBL
 from lic_pipeline.tables_runs import MANIFESTS
 from lic_pipeline.tables_scores import SCORES
 from lic_pipeline.tasks.protocol import Task
+from lic_pipeline.verification.library import references_hash, wanted_versions
 from lic_pipeline.verification.planning import manifest_is, manifest_partition, read_manifest
 
 GATE_VERSION = 1
@@ -48,14 +49,14 @@ def manifests_of(lake: Path, task: str, model: str) -> dict[str, list[dict[str, 
 
 def score_fingerprint(lake: Path, task: Task, model: str, manifest: Sequence[Mapping[str, Any]]) -> str:
     """Of the manifest, the stored conversations of the partition, the references and the scorer."""
-    references = partition_path(lake, INSTRUCTIONS.name, {"task": task.name})
+    references = references_hash(wanted_versions(lake, task.name, manifest))
     files = ConversationStore(lake, task.name, model).file_names()
     parts = [
         SCORING_VERSION,
         task.scorer_version,
         [[row["conversation_id"], row["signature"], row["approval"]] for row in manifest],
         files,
-        file_sha256(references) if references.is_file() else "",
+        references,
     ]
     return digest(canonical_json(parts))
 

@@ -55,4 +55,4 @@ def manifest_is(plan: Plan, rows: list[dict[str, Any]] | None) -> bool:
 
 
 def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("conversation_id", "n_shards", "approval", "signature")}
+    return {name: row[name] for name in ("conversation_id", "content", "n_shards", "approval", "signature")}
