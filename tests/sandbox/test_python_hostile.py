@@ -246,3 +246,28 @@ def test_hostile_and_good_programs_side_by_side(pool: Pool) -> None:
         thread.join(60)
     assert [endings[number] for number in range(0, 12, 2)] == ["ok"] * 6
     assert all(endings[number] != "ok" for number in range(1, 12, 2))
+
+
+SCAN = """
+import ctypes, os
+def f(n):
+    libc = ctypes.CDLL(None)
+    libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    {extra}
+    hits, middle = 0, id(object()) & ~0xFFFFFF
+    for address in range(middle - (32 << 20), middle + (32 << 20), 4096):
+        if libc.write(writing, address, 4096) > 0:  # EFAULT where nothing is mapped
+            hits += b'{backwards}' in os.read(reading, 4096)[::-1]
+    raise ValueError('hits: %d' % hits)
+"""
+
+
+@pytest.mark.parametrize(("extra", "found"), [("pass", False), ("own = 'candidate(100)' + ' == 701'", True)])
+def test_no_test_stands_in_the_memory_of_a_program(extra: str, found: bool, pool: Pool) -> None:
+    for _ in range(3):  # a supervisor that has seen the test before must not hand it on
+        assert checked("def f(n): return n * 7 + 1", pool).ending == "ok"
+    source = SCAN.format(extra=extra, backwards="candidate(100) == 701"[::-1])
+    job = ProgramJob(source, (Check(TEST, "", "f"),), Target("f"), limits=Limits(test_seconds=5))
+    assert ("hits: 0" not in run_program(job, pool).detail) is found

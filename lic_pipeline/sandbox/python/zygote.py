@@ -23,6 +23,10 @@ _PRELOAD = """abc array bisect calendar cmath collections collections.abc copy d
     fractions functools heapq io itertools json math numbers operator queue random re statistics string sys textwrap
     threading time types typing unicodedata""".split()  # noqa: SIM905
 _WARM_UPS = 12
+_ADVICE = (
+    "the strong mode needs Linux 5.8 or later and either root with CAP_SYS_ADMIN or user namespaces for ordinary users "
+    "(sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns; containers often forbid both)"
+)
 
 
 def main() -> None:
@@ -108,7 +112,7 @@ def _serve_strong(control: socket.socket, owner: int, config: dict[str, Any]) ->
         said = pipe.read().decode()
     if said != "ok":
         os.waitpid(pid, 0)
-        return said or "the process that builds the walls died"
+        return f"the system refused ({said or 'the process that builds the walls died'}): {_ADVICE}"
     control.close()
     os.waitpid(pid, 0)
     os._exit(0)
