@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lic_pipeline.lake.tables import read_partition
+from lic_pipeline.logs.tables import partition_of
 from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
-from lic_pipeline.verification.planning import manifest_partition
 
 _SHOWN = (
     *("task", "model", "setting", "instruction_id", "run", "turn", "strategy", "gate", "rung", "answer", "verdict"),
@@ -22,7 +22,7 @@ def attempt_differences(lake: Path, rows: Sequence[Mapping[str, Any]]) -> Iterat
         return
     first = rows[0]
     named = {row["conversation_id"]: row["conv_id"] for row in rows}
-    partition = manifest_partition(first["experiment"], first["task"], first["model"])
+    partition = partition_of(first["experiment"], first["task"], first["model"])
     for attempt in read_partition(lake, EXTRACTED_ANSWERS, partition) or []:
         recorded, found = attempt["recorded_score"], attempt["score"]
         if recorded is not None and recorded != found:

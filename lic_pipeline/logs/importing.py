@@ -1,7 +1,7 @@
 """Log files -> conversations in the lake and entries for their manifests. One line at a time, bad ones named.
 
 A conversation that is already stored is not written again, so importing twice changes nothing. In memory stay one batch
-of conversations, and an entry of a few hundred bytes per line for the manifest.
+of conversations, bounded in bytes, and an entry of a few hundred bytes per line for the manifest.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from lic_pipeline.scoring.items import parse_object
 from lic_pipeline.tasks.registry import get_task
 
 BATCH = 1000
+BATCH_BYTES = 4_000_000
+"""A batch is written when it holds this many conversations, or lines of this many bytes."""
 MOST_PROBLEMS = 1000
 """Problems kept word for word; further ones are only counted."""
 
@@ -93,8 +95,7 @@ def import_files(
     for path in paths:
         for number, raw in numbered_lines(path):
             reader.line(path, number, raw)
-    reader.flush()
-    reader.drop_foreign()
+    reader.finish()
     return reader.result
 
 
@@ -112,6 +113,7 @@ class _Reader:
         self._runs: Counter[tuple[str, str, str, str]] = Counter()
         self._stored: dict[tuple[str, str], set[str]] = {}
         self._waiting: list[Conversation] = []
+        self._bytes = 0
         self._foreign: set[tuple[str, str]] = set()
 
     def line(self, path: Path, number: int, raw: bytes) -> None:
@@ -123,6 +125,7 @@ class _Reader:
             log = parse_log(fields)
             conv_id = log.conv_id
             if self._only is None or log.task == self._only:
+                self._bytes += len(raw)
                 self._take(log, path, number)
         except SetAsideError as error:
             self.result.set_aside[error.reason] += 1
@@ -135,16 +138,21 @@ class _Reader:
 
     def flush(self) -> None:
         """Write the conversations collected so far. Raises StorageError."""
-        batch, self._waiting = self._waiting, []
+        batch, self._waiting, self._bytes = self._waiting, [], 0
         groups: dict[tuple[str, str], list[Conversation]] = defaultdict(list)
         for conversation in batch:
             groups[conversation.task, conversation.model].append(conversation)
         for (task, model), group in groups.items():
-            store = ConversationStore(self._home.lake, task, model)
-            store.append(group)
-            store.compact()
+            ConversationStore(self._home.lake, task, model).append(group)
 
-    def drop_foreign(self) -> None:
+    def finish(self) -> None:
+        """Write what is left, merge the small files of many batches, and drop items that turned out to be others."""
+        self.flush()
+        for task, model in self._stored if self.result.added else ():
+            ConversationStore(self._home.lake, task, model).compact()
+        self._drop_foreign()
+
+    def _drop_foreign(self) -> None:
         """Take items out altogether whose FULL message asks something else than the instruction of that id."""
         for (task, _), entries in self.result.partitions.items():
             dropped = [entry for entry in entries if (task, entry.task_id) in self._foreign]
@@ -186,7 +194,7 @@ class _Reader:
             return
         self.result.added += 1
         self._waiting.append(conversation)
-        if len(self._waiting) >= BATCH:
+        if len(self._waiting) >= BATCH or self._bytes >= BATCH_BYTES:
             self.flush()
 
     def _enter(

@@ -17,7 +17,7 @@ from lic_pipeline.lake.tables import partition_path, read_partition, write_parti
 from lic_pipeline.logs.importing import Entry, Imported
 from lic_pipeline.logs.rescoring import rescore
 from lic_pipeline.logs.signature import log_signature
-from lic_pipeline.logs.tables import IMPORTED_LOGS
+from lic_pipeline.logs.tables import IMPORTED_LOGS, partition_of
 from lic_pipeline.records import Conversation, Instruction
 from lic_pipeline.scoring.conversations import ScoredTurn
 from lic_pipeline.scoring.stage import score_manifest
@@ -27,7 +27,6 @@ from lic_pipeline.tables_runs import EXTRACTED_ANSWERS, MANIFESTS
 from lic_pipeline.tables_scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.verification.planning import manifest_partition
 
 Row = dict[str, Any]
 PER_PARTITION = (MANIFESTS, EXTRACTED_ANSWERS, SCORES, IMPORTED_LOGS)
@@ -41,7 +40,7 @@ def publish_import(lake: Path, imported: Imported, experiment: str, store: Verdi
     _drop_others(lake, experiment, imported.partitions)
     for (task_name, model), entries in sorted(imported.partitions.items()):
         task = get_task(task_name)
-        partition = manifest_partition(experiment, task_name, model)
+        partition = partition_of(experiment, task_name, model)
         manifest = _manifest(experiment, task, model, entries, imported.n_shards)
         instructions = {e.instruction_id: imported.instructions[task_name, e.instruction_id] for e in entries}
         conversations = _stored(lake, task_name, model, entries)
@@ -133,7 +132,7 @@ def _row(entry: Entry, score: Row, steps: Row) -> Row:
 
 def _drop_others(lake: Path, experiment: str, partitions: Iterable[tuple[str, str]]) -> None:
     for spec in PER_PARTITION:
-        kept = {partition_path(lake, spec.name, manifest_partition(experiment, *key)) for key in partitions}
+        kept = {partition_path(lake, spec.name, partition_of(experiment, *key)) for key in partitions}
         folder = partition_path(lake, spec.name, {"experiment": experiment}).parent
         for path in set(folder.glob("task=*/model=*/*.parquet")) - kept:
             path.unlink(missing_ok=True)

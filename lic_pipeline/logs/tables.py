@@ -84,3 +84,8 @@ LOG_COMPARISON = register(
         ("experiment", "condition", "task", "model", "setting"),
     )
 )
+
+
+def partition_of(experiment: str, task: str, model: str) -> dict[str, str]:
+    """Partition of every table an import writes per task and model, the one manifests are found under."""
+    return {"experiment": experiment, "task": task, "model": model}
