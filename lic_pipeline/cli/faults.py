@@ -27,8 +27,7 @@ def explained(error: BaseException) -> tuple[str, int]:
             return f"the disk is full ({said}); free some space and run the command again, what is stored stays", 2
         if number in _NO_WRITING or any(words in text for words in _WRITING_WORDS):
             return f"a file cannot be written or read ({_first_line(one)}); choose a writable LIC_HOME", 2
-    deepest = list(_chain(error))[-1]
-    said = f"{type(deepest).__name__}: {_first_line(deepest)}"
+    said = f"{type(error).__name__}: {_first_line(error)}"
     return f"a fault in lic itself ({said}); set LIC_DEBUG=1 for the traceback and report it", FAULT_EXIT
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lic_pipeline.config import Home, instance_settings
-from lic_pipeline.errors import InterruptedRunError, LicError
+from lic_pipeline.errors import InputError, InterruptedRunError, LicError
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -72,7 +73,9 @@ class Launcher:
         assets: list[str] | None = None,
     ) -> None:  # fmt: skip
         import dagster as dg
+        from dagster._core.errors import DagsterAssetCheckFailedError
 
+        run_id = str(uuid.uuid4())
         quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
         self.launched += 1
         try:
@@ -80,14 +83,30 @@ class Launcher:
                 run_config={**quiet, **(config or {})},
                 partition_key=partition_key,
                 instance=self._instance,
+                run_id=run_id,
                 asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
                 tags={OWNER_TAG: f"{os.uname().nodename}:{os.getpid()}"},
             )
+        except DagsterAssetCheckFailedError as error:
+            raise InputError(_blocked(self._instance, run_id)) from error
         except BaseException as error:
             ours = _our_error(error)
             if ours is None:
                 raise
             raise ours from error
+
+
+def _blocked(instance: dg.DagsterInstance, run_id: str) -> str:
+    """What the checks that stopped a run found, and the ways on."""
+    import dagster as dg
+
+    told = []
+    for entry in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION):
+        found = entry.get_dagster_event().asset_check_evaluation_data
+        if not found.passed and found.blocking and found.severity is dg.AssetCheckSeverity.ERROR:
+            told.append(f"check {found.check_name} of {found.asset_key.to_user_string()}: {found.description}")
+    what = " ".join(told) or "a blocking check failed."
+    return f"{what} Mend what it names, or set LIC_TOLERATED_SHARE (default 0.05) to go on without those rows"
 
 
 def _our_error(error: BaseException | None) -> LicError | None:

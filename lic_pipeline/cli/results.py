@@ -56,11 +56,30 @@ def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
     for reason in sorted(set(done.skipped)):
         print(f"skipped: {reason}", file=sys.stderr)
     for task in choice.tasks:
-        for reason, number in _unusable(home, task).items():
-            print(f"not used: {task}: {number} items: {reason}", file=sys.stderr)
+        tell_unusable(home, task)
     for reason, number in sorted(done.missing.items()):
         print(f"missing: {number} of {done.planned} conversations: {reason}", file=sys.stderr)
     return bool(done.missing)
+
+
+def tell_unusable(home: Home, task: str) -> None:
+    """Say what of a task's items cannot be used: counts by reason, and the first bad rows by file and line."""
+    from lic_pipeline.lake.tables import read_partition
+    from lic_pipeline.records import RecordProblem
+    from lic_pipeline.tables_items import PROBLEMS
+
+    for reason, number in _unusable(home, task).items():
+        print(f"not used: {task}: {number} items: {reason}", file=sys.stderr)
+    rows = read_partition(home.lake, PROBLEMS, {"layer": "benchmarks", "task": task}) or []
+    for row in rows[:_NAMED]:
+        problem = RecordProblem.model_validate({name: row[name] for name in RecordProblem.model_fields})
+        print(f"not used: {problem}", file=sys.stderr)
+    if len(rows) > _NAMED:
+        print(f"not used: ... and {len(rows) - _NAMED} more; table `problems` holds all", file=sys.stderr)
+
+
+_NAMED = 5
+"""Bad rows named one by one."""
 
 
 def _unusable(home: Home, task: str) -> Counter[str]:
