@@ -23,7 +23,7 @@ _KEY_STARTS = ("sk-", "sk_", "pk-", "pk_", "rk_", "xai-", "gsk_", "hf_", "ghp_",
 _KEY_SHAPE = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_KEY_STARTS)})(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{{16,}}")
 _HEADER = re.compile(
     r"((?:proxy-)?authorization|x-api-key|api-key|x-goog-api-key)(\\?[\"']?\s*[:=]\s*\\?[\"']?\s*)"
-    r"((?:bearer|basic|token)\s+)?[^\s\"'\\,;}\])]{6,}",
+    r"((?:bearer|basic|token)\s+)?(?!\[redacted\]|(?:bearer|basic|token)\s+\[redacted\])[^\s\"'\\,;}\])]{6,}",
     re.I,
 )
 _BEARER = re.compile(r"\b(bearer\s+)(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{12,}=*", re.I)

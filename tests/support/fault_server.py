@@ -241,6 +241,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: FaultServer) -> None:
         self.server = server
         self.buffer = b""
+        self.authorization = ""
         self.dripping: asyncio.Future[None] | None = None
         self.transport: asyncio.Transport = None  # type: ignore[assignment]
 
@@ -275,7 +276,8 @@ class _Connection(asyncio.Protocol):
         server.requests += 1
         server.in_flight += 1
         server.most_in_flight = max(server.most_in_flight, server.in_flight)
-        server.keys[headers.get("authorization", "")] += 1
+        self.authorization = headers.get("authorization", "")
+        server.keys[self.authorization] += 1
         body = json.loads(content)
         if server.keep:
             server.bodies.append(body)
@@ -296,7 +298,10 @@ class _Connection(asyncio.Protocol):
         server.in_flight -= 1
         if self.transport.is_closing():
             return
-        if kind in _SILENT:
+        if kind == "echo_401":
+            text = f"Incorrect API key provided: {self.authorization}"
+            self._send(401, json.dumps({"error": {"message": text}}).encode(), {"X-Key": self.authorization})
+        elif kind in _SILENT:
             self._break(kind)
         elif kind in _STATUS:
             self._refuse(kind)
