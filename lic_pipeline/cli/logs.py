@@ -70,7 +70,7 @@ def _check(files: Sequence[Path], task: str | None, allow_weak: bool) -> None:
         if not file.is_file():
             raise InputError(f"{file} is no file; give log files, one JSON conversation per line")
     if allow_weak:
-        from lic_pipeline.tasks.code_policy import PERMISSION
+        from lic_pipeline.tasks.code.policy import PERMISSION
 
         PERMISSION.allow_weak = True
 

@@ -22,7 +22,7 @@ class Display(AbstractContextManager["Display"]):
         self._live = sys.stderr.isatty()
         self._label = ""
         self._started = time.monotonic()
-        self._calls_before = 0
+        self._calls: dict[str, int] = {}
         self._last_line = 0.0
 
     def __enter__(self) -> Display:
@@ -35,6 +35,11 @@ class Display(AbstractContextManager["Display"]):
         self._clear()
         self._stack.close()
 
+    @property
+    def calls(self) -> int:
+        """Calls really made by the runs shown; stored replies that were read again are none."""
+        return sum(self._calls.values())
+
     def stage(self, text: str) -> None:
         """Say which stage begins."""
         self._clear()
@@ -42,6 +47,7 @@ class Display(AbstractContextManager["Display"]):
 
     def show(self, progress: Progress) -> None:
         """Show how far one partition is."""
+        self._calls[progress.label] = progress.calls
         now = time.monotonic()
         if progress.label != self._label:
             self._label, self._started, self._last_line = progress.label, now, now

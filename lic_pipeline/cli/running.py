@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Done:
-    """What a run came to: partitions launched and left alone, conversations planned and missing by reason."""
+    """What a run came to: partitions launched and left alone, calls made, conversations planned and missing."""
 
     launched: int = 0
     unchanged: int = 0
+    calls: int = 0
     planned: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     skipped: list[str] = field(default_factory=list)
@@ -54,7 +55,7 @@ def carry_out_all(home: Home, choices: Sequence[Choice], *, connections: int | N
                 for task in choice.tasks:
                     _evaluate(home, choice, task, model.alias, launch, display, done)
         _publish(home, launch, display)
-        done.launched = launch.launched
+        done.launched, done.calls = launch.launched, display.calls
     return done
 
 

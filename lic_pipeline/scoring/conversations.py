@@ -1,8 +1,8 @@
 """Scores of stored conversations, recomputed from the transcript with current code under both policies.
 
 What was decided in the loop is kept beside what is found now: now right where the loop went on = scored right, flag
-``ran_past_correct``; now wrong where the loop stopped = score NULL, flag ``stopped_early`` (architecture: decisions).
-Sharing a verdict cache with the loop keeps costly candidates from running twice.
+``ran_past_correct``; now wrong where the loop stopped and something was still to be said = score NULL, flag
+``stopped_early``, and the next run goes on from there (architecture: decisions, ``simulation.continuing``). Sharing a verdict cache with the loop keeps costly candidates from running twice.
 """
 
 from __future__ import annotations
@@ -107,18 +107,23 @@ def attempt_rows(conversation: Conversation, scored: Sequence[ScoredTurn]) -> li
                 "gate": one.gate,
                 "informed": one.informed,
                 "rung": str(one.extraction.rung),
-                "answer": one.extraction.answer,
+                "answer": _plain(one.extraction.answer),
                 "verdict": one.verdict.verdict,
                 "score": one.verdict.score,
                 "error": one.verdict.error,
                 "reference_score": one.reference.score if one.reference else None,
                 "recorded_rung": str(recorded.extraction.rung) if recorded else None,
-                "recorded_answer": recorded.extraction.answer if recorded else None,
+                "recorded_answer": _plain(recorded.extraction.answer) if recorded else None,
                 "recorded_verdict": was.verdict if was else None,
                 "recorded_score": was.score if was else None,
             }
         )
     return rows
+
+
+def _plain(answer: str | None) -> str | None:
+    """An answer as text every table stores: lone surrogates escaped."""
+    return None if answer is None else answer.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,22 +150,21 @@ def score_conversation(
     """The scores of one conversation from its scored turns."""
     attempts = [one for one in scored if one.attempt]
     values = [one.verdict.score for one in attempts]
-    known = [value for value in values if value is not None]
-    solved = next((one for one in attempts if one.verdict.correct), None) if task.kind == "binary" else None
+    binary = task.kind == "binary"
+    solved = next((one for one in attempts if one.verdict.correct), None) if binary else None
     flags = _flags(conversation, attempts, solved)
-    missing = _missing_reason(conversation, attempts, solved, flags)
-    informed = [one.verdict.score for one in attempts if one.informed]
+    missing = _missing_reason(conversation, attempts, solved, flags, binary)
     solved_early = solved is not None and not solved.informed
-    best, last = (max(known), values[-1]) if known else (0.0, 0.0)
-    headline = best if task.kind == "binary" else last
-    all_scored = task.kind == "binary" or task.scores_every_turn
+    last = (values[-1] if values else 0.0) if binary else _last_reply(scored)
+    best = max((value for value in values if value is not None), default=0.0)
+    every_turn = not missing and (binary or task.scores_every_turn)
     return Scores(
-        score=None if missing else headline,
+        score=None if missing else best if binary else last,
         missing_reason=missing,
-        score_max=best if not missing and all_scored else None,
+        score_max=best if every_turn else None,
         score_last=None if missing else last,
-        score_first=values[0] if attempts and all_scored and not missing else None,
-        score_full_info=None if missing or solved_early else (informed[0] if informed else 0.0),
+        score_first=values[0] if attempts and every_turn else None,
+        score_full_info=None if missing or solved_early else _full_info(attempts),
         score_cumulative=None if missing else _cumulative(task, instruction, conversation, attempts),
         solved_at_turn=solved.turn.turn if solved else None,
         solved_before_last_shard=solved_early if solved else None,
@@ -170,13 +174,30 @@ def score_conversation(
     )
 
 
+def _last_reply(scored: Sequence[ScoredTurn]) -> float | None:
+    """Score of the last reply of a refinement task; an empty one is a reply like any other: 0."""
+    return scored[-1].verdict.score if scored else 0.0
+
+
+def _full_info(attempts: Sequence[ScoredTurn]) -> float | None:
+    return next((one.verdict.score for one in attempts if one.informed), 0.0)
+
+
+def _cut_short(conversation: Conversation) -> bool:
+    """True when a conversation stopped at a right answer with shards still to be revealed."""
+    if conversation.stop_reason is not StopReason.CORRECT or conversation.setting in _SINGLE_TURN | _CLOSING:
+        return False
+    return not {turn.revealed for turn in conversation.turns} >= set(conversation.shard_ids)
+
+
 def _flags(conversation: Conversation, attempts: Sequence[ScoredTurn], solved: ScoredTurn | None) -> set[str]:
     flags = set(conversation.flags)
     for one in attempts:
         flags.update(one.extraction.flags)
         if one.verdict.detail.get("renamed"):
             flags.add("renamed")
-    if conversation.stop_reason is StopReason.CORRECT and solved is None:
+    # A verdict that cannot be had now (no sandbox) does not say that the old one was wrong.
+    if solved is None and _cut_short(conversation) and all(one.verdict.error is None for one in attempts):
         flags.add("stopped_early")
     if solved is not None and conversation.turns and solved.turn.turn < conversation.turns[-1].turn:
         was = solved.turn.attempt.verdict if solved.turn.attempt else None
@@ -188,7 +209,11 @@ def _flags(conversation: Conversation, attempts: Sequence[ScoredTurn], solved: S
 
 
 def _missing_reason(
-    conversation: Conversation, attempts: Sequence[ScoredTurn], solved: ScoredTurn | None, flags: set[str]
+    conversation: Conversation,
+    attempts: Sequence[ScoredTurn],
+    solved: ScoredTurn | None,
+    flags: set[str],
+    binary: bool,
 ) -> str | None:
     if conversation.state != "done":
         return conversation.state
@@ -197,9 +222,10 @@ def _missing_reason(
     if "stopped_early" in flags:
         return "stopped_early"
     # An attempt that could not be scored leaves the outcome open, unless another one is right anyway.
-    if solved is None:
-        return next((one.verdict.error for one in attempts if one.verdict.error is not None), None)
-    return None
+    if solved is not None:
+        return None
+    deciding = attempts if binary else attempts[-1:]
+    return next((one.verdict.error for one in deciding if one.verdict.error is not None), None)
 
 
 def _reference(scored: Sequence[ScoredTurn]) -> float | None:

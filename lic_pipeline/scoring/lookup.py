@@ -32,7 +32,7 @@ def find_task(name: str, judge: str | None = None) -> Scorable:
             f"--judge {judge}: judging by a model comes with model access, which lic score does not have; "
             "use --judge lexical, or put verdicts into the lines"
         )
-    from lic_pipeline.tasks.summary import Summary
+    from lic_pipeline.tasks.summary.task import Summary
 
     return Summary(fill=True)
 

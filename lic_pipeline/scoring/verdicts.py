@@ -9,6 +9,10 @@ from lic_pipeline.records import Extraction, Instruction, Json, Policy, Rung, Ve
 from lic_pipeline.tasks.protocol import Task
 
 
+_MOST_HASHES = 4096
+_reference_hashes: dict[int, tuple[Instruction, str]] = {}
+
+
 class VerdictStore(Protocol):
     """The cache of costly verdicts."""
 
@@ -21,8 +25,24 @@ class VerdictStore(Protocol):
 
 def verdict_key(task: Task, instruction: Instruction, answer: str, policy: Policy) -> str:
     """Cache key: scorer, its version, policy, candidate, and what it is scored against."""
-    against = digest(canonical_json(dict(instruction.reference)))
+    against = reference_hash(instruction)
     return digest("\x1f".join((task.name, str(task.scorer_version), policy, against, answer)))
+
+
+def judge_stamp(task: Task, instruction: Instruction) -> str:
+    """What a judgement of a reply depends on beside the reply: the scorer and the reference."""
+    return f"{task.scorer_version}:{reference_hash(instruction)[:16]}"
+
+
+def reference_hash(instruction: Instruction) -> str:
+    """Hash of an instruction's reference. Kept by object: the tests of one program can be megabytes."""
+    key = id(instruction)
+    found = _reference_hashes.get(key)
+    if found is None or found[0] is not instruction:
+        if len(_reference_hashes) >= _MOST_HASHES:
+            _reference_hashes.clear()
+        found = _reference_hashes[key] = (instruction, digest(canonical_json(dict(instruction.reference))))
+    return found[1]
 
 
 def no_answer(found: Extraction) -> Verdict:

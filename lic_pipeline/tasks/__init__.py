@@ -1,0 +1,1 @@
+"""The six tasks: prompts, answer rules, scorers and menus behind one protocol; one package each, and a registry."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lic_pipeline.prompts import render
-from lic_pipeline.records import Shard
+from lic_pipeline.records import Instruction, Shard
 
 
 def bullets(texts: Sequence[str]) -> str:
@@ -24,3 +24,19 @@ def concat_bullets(shards: Sequence[Shard]) -> str:
 def verbatim(shard: Shard) -> str:
     """The message that reveals one shard word for word."""
     return shard.text
+
+
+class PlainMessages:
+    """The user messages of a task that adds no wording of its own; tasks inherit them."""
+
+    def full_message(self, instruction: Instruction) -> str:
+        """The instruction as it stands."""
+        return instruction.text
+
+    def concat_message(self, instruction: Instruction, shards: Sequence[Shard]) -> str:
+        """All shards in the given order as one bullet list with a short lead-in."""
+        return concat_bullets(shards)
+
+    def shard_message(self, instruction: Instruction, shard: Shard) -> str:
+        """One shard, word for word."""
+        return verbatim(shard)

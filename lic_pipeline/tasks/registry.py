@@ -10,12 +10,12 @@ from lic_pipeline.errors import UnknownNameError
 from lic_pipeline.tasks.protocol import Task
 
 _OURS = {
-    "code": "lic_pipeline.tasks.code:TASK",
-    "database": "lic_pipeline.tasks.database:TASK",
-    "actions": "lic_pipeline.tasks.actions:TASK",
-    "math": "lic_pipeline.tasks.math:TASK",
-    "data2text": "lic_pipeline.tasks.data2text:TASK",
-    "summary": "lic_pipeline.tasks.summary:TASK",
+    "code": "lic_pipeline.tasks.code.task:TASK",
+    "database": "lic_pipeline.tasks.database.task:TASK",
+    "actions": "lic_pipeline.tasks.actions.task:TASK",
+    "math": "lic_pipeline.tasks.math.task:TASK",
+    "data2text": "lic_pipeline.tasks.data2text.task:TASK",
+    "summary": "lic_pipeline.tasks.summary.task:TASK",
 }
 ENTRY_POINT_GROUP = "lic_pipeline.tasks"
 

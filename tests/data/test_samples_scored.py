@@ -10,7 +10,7 @@ from sample_rows import (
 
 from lic_pipeline.benchmarks.registry import READERS
 from lic_pipeline.records import Instruction, Reply, Verdict
-from lic_pipeline.tasks.database import discrimination
+from lic_pipeline.tasks.database.task import discrimination
 from lic_pipeline.tasks.registry import get_task
 
 READINGS = {name: reader.read(SAMPLES / reader.folder) for name, reader in READERS.items()}

@@ -21,9 +21,9 @@ from lic_pipeline.benchmarks.private_tests import decode_private_tests
 from lic_pipeline.config import data_path
 from lic_pipeline.errors import RecordError
 from lic_pipeline.records import Instruction, Reply, Shard, Strategy
-from lic_pipeline.tasks import code_policy
 from lic_pipeline.tasks.code import TASK
-from lic_pipeline.tasks.code_compare import same_output, same_value
+from lic_pipeline.tasks.code import policy as code_policy
+from lic_pipeline.tasks.code.compare import same_output, same_value
 from lic_pipeline.tasks.protocol import Task
 
 ADD = Instruction(

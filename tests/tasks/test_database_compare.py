@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lic_pipeline.tasks.database_compare import same_table
+from lic_pipeline.tasks.database.compare import same_table
 
 CELLS = st.one_of(
     st.none(), st.integers(-3, 3), st.sampled_from([0.5, 1.0, 2.5]), st.sampled_from(["", "a", "1"]), st.just(b"a")

@@ -6,7 +6,7 @@ import pytest
 
 from lic_pipeline.errors import RecordError
 from lic_pipeline.records import Instruction
-from lic_pipeline.tasks.database import discrimination
+from lic_pipeline.tasks.database.task import discrimination
 
 SCHEMA = """
 CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT, author INTEGER, pages INTEGER, year INTEGER);

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lic_pipeline.records import Instruction, Reply
 from lic_pipeline.tasks.database import TASK
-from lic_pipeline.tasks.database_tokens import canonical
+from lic_pipeline.tasks.database.tokens import canonical
 
 Q = "SELECT name FROM player WHERE age > 20"
 ALL = "SELECT name FROM player"

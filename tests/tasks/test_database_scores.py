@@ -10,8 +10,8 @@ import pytest
 
 from lic_pipeline.records import Instruction, Policy
 from lic_pipeline.sandbox.sql import Limits
-from lic_pipeline.tasks import database_run
 from lic_pipeline.tasks.database import TASK
+from lic_pipeline.tasks.database import run as database_run
 
 SCHEMA = """
 CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT, team TEXT, age INTEGER, height REAL, nick TEXT);

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lic_pipeline.records import Instruction, Policy, Reply
-from lic_pipeline.tasks.database import TASK, discrimination
-from lic_pipeline.tasks.database_discriminate import REASONS
+from lic_pipeline.tasks.database.discriminate import REASONS
+from lic_pipeline.tasks.database.task import TASK, discrimination
 
 
 def rows_of(shared_data: Path) -> list[dict[str, Any]]:

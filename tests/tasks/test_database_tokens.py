@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lic_pipeline.tasks.database_shape import alias_of, limit_window, shape, subqueries
-from lic_pipeline.tasks.database_tokens import canonical, is_one_query, statements, tokenize, verb
+from lic_pipeline.tasks.database.shape import alias_of, limit_window, shape, subqueries
+from lic_pipeline.tasks.database.tokens import canonical, is_one_query, statements, tokenize, verb
 
 
 @pytest.mark.parametrize(

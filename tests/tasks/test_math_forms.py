@@ -8,8 +8,8 @@ import pytest
 
 from lic_pipeline.records import Instruction, Reply, Rung
 from lic_pipeline.tasks.math import TASK
-from lic_pipeline.tasks.math_extract import find
-from lic_pipeline.tasks.math_values import canonical
+from lic_pipeline.tasks.math.extract import find
+from lic_pipeline.tasks.math.values import canonical
 
 VALUES = [
     ("Final answer: 18", "18", "plain"),

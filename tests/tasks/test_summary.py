@@ -14,8 +14,8 @@ from lic_pipeline.errors import RecordError
 from lic_pipeline.records import Instruction, Json, Reply, Strategy
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.tasks.summary import TASK, Summary
-from lic_pipeline.tasks.summary_judge import Insight, InsightVerdict
+from lic_pipeline.tasks.summary.judge import Insight, InsightVerdict
+from lic_pipeline.tasks.summary.task import TASK, Summary
 
 RENT = "Rents in the harbour district rose by 12 percent after the tram line opened."
 SHOP = "Small bakeries closed because night deliveries were banned by the council."

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lic_pipeline.tasks.summary_bullets import (
+from lic_pipeline.tasks.summary.bullets import (
     parse_bullets,
     proportional,
     read_bullets,
     read_bullets_losing_citations,
 )
-from lic_pipeline.tasks.summary_citations import cited, without_citations
+from lic_pipeline.tasks.summary.citations import cited, without_citations
 
 CITATIONS = [
     ("one", "Rents rose [3].", (3,)),

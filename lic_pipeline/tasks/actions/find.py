@@ -1,0 +1,239 @@
+"""Where calls stand in a reply: the whole text, a fence, tags, a bracketed list, lines of calls, prose.
+
+A place that is nothing but calls is strict; calls mentioned in running text are loose and count only when they call a
+known function with literal arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lic_pipeline.records import Rung
+from lic_pipeline.tasks.actions.calls import (
+    MAX_CHARS,
+    Call,
+    CallSyntaxError,
+    closing,
+    parse_json,
+    parse_python,
+    render_calls,
+)
+from lic_pipeline.tasks.actions.match import plain_name
+from lic_pipeline.tasks.text import Fence, fenced_blocks
+
+_CALL_START = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*[ \t]?(?=\()")
+_LIST_START = re.compile(r"\[\s*(?=[A-Za-z_][\w.]*\s?\()")
+_OBJECT_START = re.compile(r"\[\s*(?=\{\s*[\"'])|\{(?=\s*[\"'])")
+_TAGGED = re.compile(r"<(tool_call|tool_calls|function_call|function_calls|functions?)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_FILLER = re.compile(
+    r"(?:[\s\[\](),;`*>•-]|\b\d{1,2}[.):]|\b(?:python|and|then|print|await)\b|\b\w+\s*=(?=\s*$))*", re.ASCII
+)
+_ALTERNATIVE = re.compile(r"\b(?:or|alternatively|either)\b", re.IGNORECASE)
+_CORRECTION = re.compile(
+    r"\b(?:actually|correct(?:ion|ed)|instead|wait|revised?|updated?|rather|sorry|mistake|should have been)\b",
+    re.IGNORECASE,
+)
+_SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "\u2212": "-"})
+_SPAN = 12_000
+_BUDGET = 400_000
+_MOST_CALLS = 200
+
+
+_Piece = tuple[tuple[int, int], str, list[Call]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Calls and where they stood; ``text`` is their source where it is one piece. ``broken``: call-like, unreadable."""
+
+    rung: Rung
+    calls: tuple[Call, ...] = ()
+    text: str = ""
+    broken: bool = False
+
+
+def find_calls(text: str, known: Set[str]) -> Found:
+    """The calls of a visible reply. ``known`` holds plain function names; empty = any function counts."""
+    stripped = text.strip()
+    if not stripped:
+        return Found(Rung.FAILED)
+    fenced = _in_fences(text, known)
+    if fenced is not None:
+        return fenced
+    whole = read(stripped)
+    if whole is not None:
+        return Found(Rung.WHOLE, tuple(whole), stripped)
+    for seek in (_in_tags, _in_lists, _in_objects):
+        found = seek(text, known)
+        if found is not None:
+            return found
+    return _in_running_text(text, known)
+
+
+def read(text: str) -> list[Call] | None:
+    """The calls of a text that is nothing but calls, None when it is anything else or unreadable."""
+    stripped = text.strip().strip("`").strip()
+    if not stripped or len(stripped) > MAX_CHARS or ("(" not in stripped and "{" not in stripped and stripped != "[]"):
+        return None
+    for parse in _parsers(stripped):
+        for candidate in dict.fromkeys((stripped, stripped.translate(_SMART))):
+            try:
+                return parse(candidate)
+            except CallSyntaxError:
+                continue
+    return _sequence(stripped)
+
+
+def _parsers(text: str) -> tuple[Callable[[str], list[Call]], ...]:
+    if re.match(r"\[?\s*\{", text):
+        return (parse_json,)
+    return (parse_python,)
+
+
+def _sequence(text: str) -> list[Call] | None:
+    """Calls one after the other with nothing but list marks between them; one unreadable call spoils the lot."""
+    calls: list[Call] = []
+    position = 0
+    for start, end in _call_spans(text):
+        if not _FILLER.fullmatch(text, position, start):
+            return None
+        try:
+            calls += parse_python(text[start:end].translate(_SMART))
+        except CallSyntaxError:
+            return None
+        position = end
+    return calls if calls and _FILLER.fullmatch(text, position) else None
+
+
+def _call_spans(text: str, known: Set[str] | None = None) -> list[tuple[int, int]]:
+    """Where outermost calls start and end; with ``known``, of known functions only."""
+    spans: list[tuple[int, int]] = []
+    position = spent = 0
+    for match in _CALL_START.finditer(text):
+        if match.start() < position or (known and plain_name(match.group().strip()) not in known):
+            continue
+        if match.group().strip() in {"print", "await"}:
+            continue
+        end = closing(text, match.end(), match.end() + _SPAN)
+        spent += (end or match.end() + _SPAN) - match.start()
+        if end is not None:
+            spans.append((match.start(), end))
+            position = end
+        if spent > _BUDGET or len(spans) > _MOST_CALLS:
+            break
+    return spans
+
+
+def _counts(calls: list[Call] | None, known: Set[str]) -> bool:
+    return bool(calls) and (not known or any(plain_name(call.name) in known for call in calls or []))
+
+
+def _in_fences(text: str, known: Set[str]) -> Found | None:
+    blocks = fenced_blocks(text)
+    pieces: list[_Piece] = [
+        ((block.start, block.end), block.body.strip(), calls)
+        for block in blocks
+        if (calls := read(block.body)) is not None and _counts(calls, known)
+    ]
+    return _settled(text, pieces) or _broken_fence(blocks, known)
+
+
+def _broken_fence(blocks: list[Fence], known: Set[str]) -> Found | None:
+    """A fence that holds a list of known functions nobody can read: an attempt, but no calls."""
+    for block in reversed(blocks):
+        if _LIST_START.match(block.body.strip()) and _call_spans(block.body, known):
+            return Found(Rung.BLOCK, text=block.body.strip(), broken=True)
+    return None
+
+
+def _in_tags(text: str, known: Set[str]) -> Found | None:
+    calls: list[Call] = []
+    for match in _TAGGED.finditer(text) if "<" in text else ():
+        found = read(match[2])
+        if _counts(found, known):
+            calls += found or []
+    return Found(Rung.BLOCK, tuple(calls)) if calls else None
+
+
+def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:
+    pieces: list[tuple[int, int]] = []
+    position = spent = 0
+    for match in start.finditer(text):
+        if match.start() < position:
+            continue
+        end = closing(text, match.start(), match.start() + _SPAN)
+        spent += (end or match.start() + _SPAN) - match.start()
+        if end is not None:
+            pieces.append((match.start(), end))
+            position = end
+        if spent > _BUDGET or len(pieces) > _MOST_CALLS:
+            break
+    return pieces
+
+
+def _in_lists(text: str, known: Set[str]) -> Found | None:
+    return _from_pieces(text, _pieces(text, _LIST_START), known)
+
+
+def _in_objects(text: str, known: Set[str]) -> Found | None:
+    pieces = _pieces(text, _OBJECT_START) if "{" in text else []
+    return _from_pieces(text, pieces, known)
+
+
+def _from_pieces(text: str, spans: list[tuple[int, int]], known: Set[str]) -> Found | None:
+    pieces: list[_Piece] = [
+        ((a, b), text[a:b], calls) for a, b in spans if (calls := read(text[a:b])) is not None and _counts(calls, known)
+    ]
+    if pieces:
+        return _settled(text, pieces)
+    broken = [(a, b) for a, b in spans if known and _call_spans(text[a:b], known)]
+    return Found(Rung.LOOSE, text=text[slice(*broken[-1])], broken=True) if broken else None
+
+
+def _settled(text: str, pieces: list[_Piece]) -> Found | None:
+    """One list of calls out of several places: the one distinct list; single calls joined; else the last list."""
+    if not pieces:
+        return None
+    _, source, calls = pieces[-1]
+    if len({render_calls(found) for _, _, found in pieces}) == 1:
+        return Found(Rung.BLOCK, tuple(calls), source)
+    between = [text[left[1] : right[0]] for (left, _, _), (right, _, _) in pairwise(pieces)]
+    everything = tuple(call for _, _, found in pieces for call in found)
+    if len(between[-1]) < 200 and _ALTERNATIVE.search(between[-1]):
+        return Found(Rung.AMBIGUOUS, everything)
+    if all(len(found) == 1 for _, _, found in pieces) and not any(map(_CORRECTION.search, between)):
+        return Found(Rung.BLOCK, everything)
+    return Found(Rung.LOOSE, tuple(calls), source)
+
+
+def _in_running_text(text: str, known: Set[str]) -> Found:
+    """Lines that are calls, else known functions called with literals anywhere in the text (each once)."""
+    spans = _call_spans(text, known or None)
+    on_lines: list[Call] = []
+    anywhere: list[Call] = []
+    for start, end in spans:
+        try:
+            calls = parse_python(text[start:end].translate(_SMART))
+        except CallSyntaxError:
+            continue
+        if not calls[0].named and not calls[0].positional and not known:
+            continue
+        anywhere += calls
+        if _alone_on_lines(text, start, end):
+            on_lines += calls
+    if on_lines:
+        return Found(Rung.BLOCK, tuple(on_lines))
+    if anywhere:
+        once = {call.render(): call for call in anywhere}
+        return Found(Rung.LOOSE, tuple(once.values()))
+    return Found(Rung.FAILED, broken=bool(spans and known and _alone_on_lines(text, *spans[-1])))
+
+
+def _alone_on_lines(text: str, start: int, end: int) -> bool:
+    before = text[max(text.rfind("\n", 0, start) + 1, start - 60) : start]
+    stop = text.find("\n", end)
+    after = text[end : stop if stop >= 0 else len(text)][:60]
+    return _FILLER.fullmatch(before) is not None and _FILLER.fullmatch(after) is not None

@@ -1,0 +1,199 @@
+"""Lifting a program out of a reply, by the robust rules. Running it, and finding its entry point, is done elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lic_pipeline.records import Extraction, Instruction, Reply, Rung
+from lic_pipeline.tasks.code.syntax import classes_of, defines, functions_of, is_stub, missing_names, parse
+from lic_pipeline.tasks.python_tree import parse_python
+from lic_pipeline.tasks.text import fenced_blocks, reasoning_flags, visible_text
+
+_PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
+_STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
+_STARTS_SCRIPT = re.compile(r"(?:[A-Za-z_][\w, \[\]]*=[^=]|for\s.+:|while\s.+:|print\s*\(|if\s.+:|with\s.+:|try:)")
+_READS = re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\(\s*0\s*\)|\bos\.read\s*\(\s*0|fileinput")
+_MAX_LOOSE = 100_000
+_MAX_CUTS = 40
+_MAX_STARTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a reply that is Python: its text, its tree, and whether it defines something or reads input."""
+
+    text: str
+    tree: ast.Module
+    useful: bool
+
+
+def entry_point_of(instruction: Instruction) -> str | None:
+    """The expected name, None for programs that read standard input."""
+    name = instruction.reference.get("entry_point")
+    return name if isinstance(name, str) and name else None
+
+
+def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
+    """The program of a reply: fenced blocks first, else code that stands in the open text. Never raises."""
+    text, _ = visible_text(reply.text)
+    flags = reasoning_flags(reply)
+    expected = entry_point_of(instruction)
+    bodies = _fenced(text)
+    blocks = [block for body in bodies if (block := _block(body, expected)) is not None]
+    chosen = _choose(blocks, expected)
+    if chosen is not None:
+        return Extraction(answer=chosen, rung=Rung.BLOCK, candidates=_others(blocks, chosen), flags=flags)
+    completed = _completed_body(bodies or [text], instruction, expected)
+    if completed is not None:
+        return Extraction(answer=completed, rung=Rung.BLOCK if bodies else Rung.WHOLE, flags=flags)
+    if bodies and any(_STARTS_CODE.search(body) for body in bodies):
+        broken = next(body for body in reversed(bodies) if _STARTS_CODE.search(body))
+        return Extraction(answer=broken.strip("\n"), rung=Rung.BLOCK, flags=(*flags, "unparsable"))
+    return _unfenced(text, expected, flags)
+
+
+def _fenced(text: str) -> list[str]:
+    found = fenced_blocks(text)
+    python = [_clean(block.body) for block in found if block.language in _PYTHON]
+    others = [_clean(block.body) for block in found if block.language not in _PYTHON]
+    return [body for body in python or others if body.strip()]
+
+
+def _clean(body: str) -> str:
+    """Without common indentation, doctest prompts or carriage returns."""
+    body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    lines = body.split("\n")
+    if any(line.startswith(">>> ") for line in lines) and not any(_STARTS_CODE.match(line) for line in lines):
+        lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
+        body = "\n".join(lines)
+    return body
+
+
+def _block(body: str, expected: str | None) -> Block | None:
+    for text in dict.fromkeys((body, textwrap.dedent(body))):
+        tree = parse(text)
+        if tree is not None and tree.body:
+            useful = _useful(text, tree, expected)
+            return Block(text.strip("\n"), tree, useful)
+    return None
+
+
+def _useful(text: str, tree: ast.Module, expected: str | None) -> bool:
+    if expected is None:
+        return _READS.search(text) is not None
+    if defines(tree, expected):
+        return True
+    return bool(functions_of(tree.body) or any(functions_of(owner.body) for owner in classes_of(tree)))
+
+
+def _choose(blocks: Sequence[Block], expected: str | None) -> str | None:
+    """The last block with the entry point, else the last useful one; earlier blocks it needs go before it."""
+    if not blocks:
+        return None
+    if expected is None:
+        reading = [index for index, block in enumerate(blocks) if block.useful]
+        index = reading[-1] if reading else _last_script(blocks)
+    else:
+        named = [index for index, block in enumerate(blocks) if _has_entry(block, expected)]
+        useful = [index for index, block in enumerate(blocks) if block.useful]
+        index = named[-1] if named else (useful[-1] if useful else None)
+    return None if index is None else _joined(blocks, index)
+
+
+def _has_entry(block: Block, expected: str) -> bool:
+    if not defines(block.tree, expected):
+        return False
+    own = [function for function in functions_of(block.tree.body) if function.name == expected]
+    return not own or not all(is_stub(function) for function in own)
+
+
+def _last_script(blocks: Sequence[Block]) -> int | None:
+    """Programs that read nothing: the last block that prints or calls something."""
+    for index in range(len(blocks) - 1, -1, -1):
+        if any(isinstance(part, ast.Call) for part in ast.walk(blocks[index].tree)):
+            return index
+    return None
+
+
+def _joined(blocks: Sequence[Block], index: int) -> str:
+    """The block, after those blocks (earlier ones first) that define names it lacks."""
+    chosen = blocks[index]
+    needed = missing_names(chosen.tree)
+    parts: list[int] = []
+    for other in [*range(index - 1, -1, -1), *range(index + 1, len(blocks))]:
+        if not needed:
+            break
+        names = {name for name in needed if defines(blocks[other].tree, name)}
+        if names:
+            parts.append(other)
+            needed = (needed - names) | (missing_names(blocks[other].tree) - names)
+    return "\n\n".join([*[blocks[part].text for part in sorted(parts)], chosen.text])
+
+
+def _others(blocks: Sequence[Block], chosen: str) -> tuple[str, ...]:
+    return tuple(block.text for block in blocks if block.useful and block.text not in chosen)
+
+
+def _completed_body(bodies: Sequence[str], instruction: Instruction, expected: str | None) -> str | None:
+    """A reply that only continues the prompt with an indented function body."""
+    prompt = instruction.reference.get("prompt")
+    if expected is None or not isinstance(prompt, str) or not prompt.strip():
+        return None
+    for body in reversed(bodies):
+        text = body.strip("\n")
+        if text[:1] in (" ", "\t") and "return" in text:
+            whole = prompt.rstrip() + "\n" + text
+            if parse(whole) is not None:
+                return whole
+    return None
+
+
+def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extraction:
+    """Code in the open text: from the first line that starts code to the last line that still parses."""
+    if len(text) > _MAX_LOOSE:
+        return Extraction(answer=None, rung=Rung.FAILED, flags=(*flags, "too_long"))
+    text = _clean(text)
+    whole = _block(text, expected)
+    if whole is not None and whole.useful:
+        return Extraction(answer=whole.text, rung=Rung.WHOLE, flags=flags)
+    lines = text.split("\n")
+    position, tries = 0, 0
+    while position < len(lines) and tries < _MAX_STARTS:
+        if not _starts(lines[position], expected):
+            position += 1
+            continue
+        tries += 1
+        block, end = _longest_block(lines, position, expected)
+        if block is not None and block.useful:
+            return Extraction(answer=block.text, rung=Rung.LOOSE, flags=flags)
+        position = max(end, position + 1)  # what parses without being useful holds nothing useful either
+    return Extraction(answer=None, rung=Rung.FAILED, flags=flags)
+
+
+def _starts(line: str, expected: str | None) -> bool:
+    if _STARTS_CODE.match(line):
+        return True
+    return expected is None and _STARTS_SCRIPT.match(line) is not None
+
+
+def _longest_block(lines: list[str], start: int, expected: str | None) -> tuple[Block | None, int]:
+    """Cut at the line the parser stumbles over until the rest is Python; the block and the line after it."""
+    end = len(lines)
+    for _ in range(_MAX_CUTS):
+        if end <= start:
+            break
+        text = "\n".join(lines[start:end])
+        try:
+            tree = parse_python(text)
+        except SyntaxError as error:
+            end = start + min(max((error.lineno or end) - 1, 0), end - start - 1)
+            continue
+        except (ValueError, RecursionError, MemoryError):
+            break
+        useful = bool(tree.body) and _useful(text, tree, expected)
+        return (Block(text.strip("\n"), tree, useful) if tree.body else None), end
+    return None, start + 1

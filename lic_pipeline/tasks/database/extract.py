@@ -1,0 +1,183 @@
+"""Lifts one SQL query out of a reply: fenced, inline, as JSON or bare in prose; and labels the reply by what was found.
+
+Reading only: whether the query is allowed or right is decided elsewhere. Nothing here raises on any text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+
+from lic_pipeline.records import Extraction, Rung, Strategy
+from lic_pipeline.tasks.database.bare import bare_queries, looks_like_query
+from lic_pipeline.tasks.database.tokens import canonical, is_one_query, statements, tokenize
+from lic_pipeline.tasks.text import count_questions, declines, fenced_blocks, label_without_answer, without_fences
+
+SQL_VERBS = frozenset(
+    {"SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH"}
+    | {"DETACH", "EXPLAIN", "BEGIN", "COMMIT", "VACUUM", "ANALYZE", "REINDEX", "TRUNCATE"}
+)
+_SQL_TAGS = frozenset({"sql", "sqlite", "sqlite3", "postgresql", "postgres", "mysql", "tsql", "plsql", "psql"})
+_TIGHT_FENCE = re.compile(
+    r"(?<!`)```(?!`)[ \t]*(?:(?:sqlite3?|sql)\b)?((?:[^`]|`(?!``)){1,20000})```(?!`)", re.IGNORECASE
+)
+_INLINE = re.compile(r"(?<!`)`([^`\n]{6,4000})`(?!`)")
+_FINAL = re.compile(
+    r"\b(?:final|complete|full|corrected|updated|revised|combined|entire"
+    r"|putting (?:it|this|that|everything) (?:all )?together)\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"\b(?:alternativ\w*|another (?:way|option|version|approach)|equivalent\w*|optionally|instead,? you|for example"
+    r"|if you (?:also|want|need|prefer|would|like)|to (?:test|verify|check)|you could also|you can also)\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?:^|[\n.:;,])[\s>*_#•+\d.)-]{0,12}(?:or,? |and |but )?(?:if|assuming|in case|should you|when you mean|option|"
+    r"interpretation|variant|possibility|depending)\b",
+    re.IGNORECASE,
+)
+_JSON_KEYS = ("sql", "query", "sql_query", "final_query", "answer", "final_answer")
+
+
+def find(text: str) -> Extraction:
+    """The query of a visible reply: block, whole, marker, then loose; ``ambiguous`` for queries under conditions."""
+    blocks = _blocks(text)
+    if blocks:
+        return _choose(text, blocks)
+    stripped = text.strip()
+    fenced = fenced_blocks(text)
+    if len(fenced) == 1:
+        stripped = fenced[0].body.strip()
+    from_json = _json_query(stripped)
+    if from_json:
+        return Extraction(answer=from_json, rung=Rung.WHOLE)
+    first = next(iter(statements(tokenize(stripped[:2000]))), [])
+    if first and first[0].text in SQL_VERBS - {"SELECT", "WITH", "VALUES"} and len(first) > 1:
+        return Extraction(answer=stripped, rung=Rung.WHOLE)
+    bare = bare_queries(text)
+    if bare:
+        return _bare(text, bare)
+    spans = [m.group(1).strip() for m in islice(_INLINE.finditer(text), 200)]
+    inline = _distinct([span for span in spans if looks_like_query(span)])
+    if inline:
+        return Extraction(answer=inline[-1], rung=Rung.LOOSE, candidates=tuple(inline), flags=("inline_code",))
+    return Extraction(answer=None, rung=Rung.FAILED)
+
+
+def label(text: str, extraction: Extraction) -> Strategy:
+    """Strategy of a visible reply, given its robust extraction."""
+    if not text.strip():
+        return Strategy.MISSING
+    if extraction.rung is Rung.AMBIGUOUS:
+        return Strategy.HEDGING
+    if extraction.answer is None:
+        return label_without_answer(text)
+    prose = without_fences(text)
+    if not extraction.strict and extraction.rung is Rung.LOOSE and (declines(prose) or count_questions(prose)):
+        return label_without_answer(prose)
+    return Strategy.ANSWER_ATTEMPT
+
+
+def unwrap(answer: str) -> str:
+    """The SQL of an answer that may still carry a fence; the text itself where there is none."""
+    if "```" not in answer and "~~~" not in answer:
+        return answer.strip()
+    blocks = _blocks(answer)
+    return blocks[-1][0] if blocks else answer.strip()
+
+
+def _blocks(text: str) -> list[tuple[str, int, int]]:
+    """(sql, start, end) of fenced blocks that hold SQL; single queries win over other statements."""
+    found: list[tuple[str, int, int, bool]] = []
+    for block in fenced_blocks(text):
+        body = block.body
+        if block.language in {"select", "with"}:
+            body = text[block.start : block.end].strip("`~ \n\t>")
+        found.append((_unquoted(body), block.start, block.end, block.language in _SQL_TAGS))
+    if not any(_holds_sql(body, tagged) for body, _, _, tagged in found):
+        found = [(m.group(1).strip(), m.start(), m.end(), False) for m in _TIGHT_FENCE.finditer(text)]
+    kept = [(body, start, end) for body, start, end, tagged in found if _holds_sql(body, tagged)]
+    queries = [block for block in kept if is_one_query(block[0])]
+    return queries or kept
+
+
+def _unquoted(body: str) -> str:
+    lines = body.strip().splitlines()
+    if lines and all(line.lstrip().startswith(">") for line in lines):
+        lines = [line.lstrip()[1:] for line in lines]
+    return "\n".join(lines).strip()
+
+
+def _holds_sql(body: str, tagged: bool) -> bool:
+    parts = statements(tokenize(body))
+    return bool(parts) and (tagged or parts[0][0].upper in SQL_VERBS)
+
+
+def _distinct(queries: list[str]) -> list[str]:
+    kept: dict[str, str] = {}
+    for query in queries:
+        kept[canonical(query)] = query
+    return list(kept.values())
+
+
+def _choose(text: str, blocks: list[tuple[str, int, int]]) -> Extraction:
+    distinct = _distinct([body for body, _, _ in blocks])
+    if len(distinct) == 1:
+        return Extraction(answer=distinct[0], rung=Rung.BLOCK)
+    if len(_CONDITION.findall(without_fences(text))) > 1:
+        return Extraction(answer=None, rung=Rung.AMBIGUOUS, candidates=tuple(distinct))
+    leads = _leads(text, blocks)
+    final = [body for (body, _, _), lead in zip(blocks, leads, strict=True) if _FINAL.search(lead)]
+    if final:
+        return Extraction(answer=final[-1], rung=Rung.MARKER, candidates=tuple(distinct))
+    main = [body for (body, _, _), lead in zip(blocks, leads, strict=True) if not _ASIDE.search(lead)]
+    return Extraction(
+        answer=(main or [body for body, _, _ in blocks])[-1],
+        rung=Rung.LOOSE,
+        candidates=tuple(distinct),
+        flags=("several_blocks",),
+    )
+
+
+def _leads(text: str, blocks: list[tuple[str, int, int]]) -> list[str]:
+    """The last paragraph of prose before each block."""
+    leads: list[str] = []
+    position = 0
+    for _, start, end in blocks:
+        paragraphs = [part for part in re.split(r"\n\s*\n", text[position:start]) if part.strip()]
+        leads.append(paragraphs[-1] if paragraphs else "")
+        position = end
+    return leads
+
+
+def _json_query(text: str) -> str | None:
+    if not text.startswith("{") or not text.endswith("}"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    found = [value[key] for key in _JSON_KEYS if isinstance(value.get(key), str) and is_one_query(value[key])]
+    return found[0].strip() if found else None
+
+
+def _bare(text: str, bare: list[tuple[str, int, int]]) -> Extraction:
+    distinct = _distinct([query for query, _, _ in bare])
+    if len(distinct) > 1:
+        if len(_CONDITION.findall(text)) > 1:
+            return Extraction(answer=None, rung=Rung.AMBIGUOUS, candidates=tuple(distinct))
+        return Extraction(answer=distinct[-1], rung=Rung.LOOSE, candidates=tuple(distinct), flags=("several_queries",))
+    query, start, end = bare[-1]
+    before, after = text[:start].rstrip(" *_>`\"'\n\t"), text[end:].strip("`*_ \n\t\"'")
+    before, after = (
+        "" if not tokenize(part) or part.lower() in ("sql", "sqlite") else part for part in (before, after)
+    )
+    if not before and not after:
+        return Extraction(answer=query, rung=Rung.WHOLE)
+    if before.endswith(":") or not before:
+        return Extraction(answer=query, rung=Rung.MARKER)
+    return Extraction(answer=query, rung=Rung.LOOSE, candidates=(query,))

@@ -1,0 +1,228 @@
+"""Numbers in running text: the grammar of values, as exact rationals.
+
+``normalise`` brings typography and LaTeX into one plain form; ``numbers`` finds the values of a normalised text and
+says of each whether it is *weak* (a label, a duration, a comparison: rarely the value asked for). Which value answers
+a question is decided in ``math_extract.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lic_pipeline.tasks.math.context import is_no_value, weakness
+
+_TYPOGRAPHY = str.maketrans(
+    {
+        "\u2212": "-", "\ufe63": "-", "\uff0d": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-",
+        "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " ", "\u2006": " ", "\u2005": " ", "\u3000": " ",
+        "\u200b": "", "\u2060": "", "\ufeff": "", "\u200e": "", "\u200f": "",
+        "\u2044": "/", "\u2215": "/", "\u2019": "'", "\u2018": "'", "\u00d7": "*", "\u22c5": "*", "\u00b7": "*",
+        "\u2248": "≈", "\uff0c": ",", "\uff0e": ".", "\uff05": "%", "\u066a": "%", "\uff1a": ":", "\uff1d": "=",
+        "\u00bd": " 1/2", "\u2153": " 1/3", "\u2154": " 2/3", "\u00bc": " 1/4", "\u00be": " 3/4", "\u2155": " 1/5",
+        "\u2156": " 2/5", "\u2157": " 3/5", "\u2158": " 4/5", "\u2159": " 1/6", "\u215a": " 5/6", "\u215b": " 1/8",
+        "\u215c": " 3/8", "\u215d": " 5/8", "\u215e": " 7/8", "\u2150": " 1/7", "\u2151": " 1/9", "\u2152": " 1/10",
+        **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
+    }
+)  # fmt: skip
+_PART = r"\s*(-?[\d,.]{1,40})\s*"
+_SEPARATOR = re.compile(r"[{\\,~](?<=\d.)(?:(?<=\{)\\?,\}|(?<=\\)[,!;: ]|(?<=,)\\!|(?<=~))\s?(?=\d{3}(?!\d))")
+_FRACTION = re.compile(rf"\\[dtc]?frac\s*(?:\{{{_PART}\}}\s*\{{{_PART}\}}|(\d)(\d)(?!\d))")
+_LATEX = (
+    (re.compile(r"\\(?:text|math)?(?:bf|rm|it)?(?:(?<=text)|(?<=bf)|(?<=rm)|(?<=it))\s?\{([^{}]{0,200})\}"), r"\1"),
+    (re.compile(r"\\(?:times|cdot|ast)(?![A-Za-z])"), "*"),
+    (re.compile(r"\\(?:approx|simeq)(?![A-Za-z])"), "≈"),
+    (re.compile(r"\\(?:left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])"), " "),
+    (re.compile(r"\\([$%#&])"), r"\1"),
+)
+_ODD = re.compile("[" + "".join(map(chr, _TYPOGRAPHY)) + "]")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_SUPERSCRIPT = re.compile(r"(?<!\d)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})")
+_CENTS = re.compile(r"(\d[\d,]*) (dollars?|euros?|pounds?) and (\d{1,2}) (?:cents?|pence)\b")
+_POWER_OF_TWO_STARS = re.compile(r"\d\*\*\d")
+_UNIT_POWER = re.compile(r"\s?\^(?:(?<=[A-Za-z)}]\^)|(?<=[A-Za-z)}]\s\^))\s?\{?-?\d{1,3}\}?")
+
+_GROUPED = (
+    r"\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)"  # 1.234,56
+    r"|(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|[1-9]\d{0,2}(?:\ \d{3})+|\d{1,3}(?:'\d{3})+|\d{1,3}(?:_\d{3})+)"
+    r"(?![\d])(?:\.\d+)?"
+    r"|\d+,\d{1,2}(?![\d,])"  # 12,5
+)
+_NUMBER = re.compile(
+    rf"""
+    (?<![A-Za-z0-9^])(?<!\d[.:])(?<![A-Za-z0-9]_)(?<!\^[{{-])
+    (?P<sign>(?<![)\]}}%])(?:(?<![0-9)%]\ )-|(?<==)-\ |(?<==\ )-\ |\b[Nn]egative\ ))?
+    (?P<currency>(?:[$€£¥₹₱]|US\$|USD\ ?|EUR\ ?|GBP\ ?|Rs\.?\ ?)\ ?)?
+    (?P<inner>-)?
+    (?P<body>{_GROUPED}|\d+(?:\.\d+)?|\.\d+)
+    (?:
+        (?P<clock>:\d\d(?:\s?[AaPp]\.?[Mm]\b)?)
+      | (?P<ratio>:\d+)
+      | (?P<date>/\d+/\d+)
+      | (?P<mixed>[ ]\d{{1,6}}/\d{{1,6}})(?![\d/])
+      | (?P<over>\s?/\s?\d[\d,]*(?:\.\d+)?)(?![\d/]|\s?[*x]\s?\d)
+      | (?P<ordinal>st|nd|rd|th)\b
+      | (?:[eE](?P<exp>[+-]?\d{{1,4}})\b|\s?[*x]\s?10\s?\^\s?\{{?(?P<ten>[+-]?\d{{1,4}})\}}?)
+      | \s?\^\s?\{{?(?P<power>-?\d{{1,3}})\}}?
+      | (?P<short>[kK])\b
+      | (?P<large>(?:\s|-)?(?:hundred|thousand|million|billion|trillion)\b|(?<=\d)[MB]\b)
+      | (?P<letter>[a-zA-Z]\b(?!\.)|\([a-z]\))
+    )?
+    (?P<percent>\s?%|\s?percent\b|\s?per\ cent\b)?
+    """,
+    re.VERBOSE,
+)
+_DIGITS = re.compile(r"[0-9]+")
+_PREFIX = re.compile(
+    r"(?:-\s?|[Nn]egative\s)?(?:[$€£¥₹₱]|US\$|USD\s?|EUR\s?|GBP\s?|Rs\.?\s?)\s?-?\.?$|(?:-\s?|[Nn]egative\s)\.?$|\.$"
+)
+_LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
+_COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
+_MAX_DIGITS = 300
+_MAX_EXPONENT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One value of a text. Weak values answer a question only when nothing better stands beside them.
+
+    ``weak``: 0 = strong, 1 = a duration or comparison, 2 = a rate, a label, an ordinal, the spread of a total.
+    """
+
+    value: Fraction
+    start: int
+    end: int
+    text: str
+    percent: bool = False
+    weak: int = 0
+    word: bool = False
+
+
+def normalise(text: str) -> str:
+    """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved, bold dropped."""
+    if not text.isascii():
+        # A class of characters is found several times faster than str.translate passes over ordinary ones.
+        text = _ODD.sub(lambda m: _TYPOGRAPHY[ord(m[0])], text)
+        text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text)
+    if "\\" in text or "{,}" in text or "~" in text:
+        text = _SEPARATOR.sub(",", text)
+    if "\\" in text:
+        if "frac" in text:
+            text = _FRACTION.sub(_with_slash, text)
+        for pattern, plain in _LATEX:
+            text = pattern.sub(plain, text)
+    if "^" in text:
+        text = _UNIT_POWER.sub("", text)
+    if " and " in text and ("cent" in text or "pence" in text):
+        text = _CENTS.sub(lambda m: f"{m[1]}.{m[3]:0>2} {m[2]}", text)
+    if "**" in text and _POWER_OF_TWO_STARS.search(text) is None:
+        text = text.replace("**", "")
+    return text.replace("__", "") if "__" in text else text
+
+
+def _with_slash(match: re.Match[str]) -> str:
+    top, bottom = (match[1], match[2]) if match[1] is not None else (match[3], match[4])
+    return f"{' ' if match.string[match.start() - 1 : match.start()].isdigit() else ''}{top}/{bottom}"
+
+
+def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
+    """The values of a normalised text between two places, in order. Tokens that are no values are left out."""
+    stop = len(text) if end is None else end
+    position = start
+    while (digit := _DIGITS.search(text, position, stop)) is not None:
+        begin = max(position, digit.start() - 14)
+        prefix = _PREFIX.search(text[begin : digit.start()])
+        match = _NUMBER.match(text, begin + prefix.start(), stop) if prefix is not None else None
+        match = match or _NUMBER.match(text, digit.start(), stop)
+        if match is None:
+            position = digit.end()
+            continue
+        position = match.end()
+        value = _value(match)
+        if value is None:
+            continue
+        before = text[max(start, match.start() - 40) : match.start()]
+        if is_no_value(match, before, text):
+            continue
+        weak = weakness(match, before, text, stop)
+        yield Number(
+            value, match.start(), match.end(), match.group().strip(), percent=bool(match["percent"]), weak=weak
+        )
+
+
+def _value(match: re.Match[str]) -> Fraction | None:
+    """The exact value of a number token, None for tokens that are no values (dates, ratios, coefficients)."""
+    if match["ratio"] or match["date"] or (match["letter"] and match["letter"][-1] in _COEFFICIENTS):
+        return None
+    value = _plain(match["body"])
+    if value is None:
+        return None
+    scaled = _suffix(match, value)
+    if scaled is None:
+        return None
+    negative = bool(match["sign"])
+    return -scaled if negative != bool(match["inner"]) else scaled
+
+
+def _plain(body: str) -> Fraction | None:
+    if len(body) > _MAX_DIGITS:
+        return None
+    if "," in body and (len(body) - body.rfind(",") < 4):
+        body = body.replace(".", "").replace(",", ".")
+    if not body.isdigit():
+        body = body.replace(",", "").replace(" ", "").replace("'", "").replace("_", "")
+    whole, _, decimals = body.partition(".")
+    if not decimals:
+        return Fraction(int(whole))
+    return Fraction(int(whole + decimals), 10 ** len(decimals))
+
+
+def _suffix(match: re.Match[str], value: Fraction) -> Fraction | None:
+    """The value with what follows it worked in: fraction bar, exponent, power, magnitude word, clock minutes."""
+    if match["mixed"] or match["over"]:
+        return _with_bar(match["mixed"] or match["over"], value, mixed=bool(match["mixed"]))
+    if match["clock"]:
+        return value if match["clock"].startswith(":00") else None
+    exponent = match["exp"] or match["ten"]
+    if exponent:
+        return Fraction(value * Fraction(10) ** int(exponent)) if abs(int(exponent)) <= _MAX_EXPONENT else None
+    if match["power"]:
+        power = int(match["power"])
+        return Fraction(value**power) if abs(power) <= 64 and value and len(match["body"]) <= 9 else None
+    if match["short"]:
+        return value * 1000
+    if match["large"]:
+        if len(match["large"]) == 1 and match["currency"] is None:
+            return None
+        return value * int(10 ** _LARGE[match["large"].strip(" -\n\t").lower()])
+    return value
+
+
+def _with_bar(tail: str, value: Fraction, *, mixed: bool) -> Fraction | None:
+    top, _, bottom = tail.rpartition("/")
+    divisor = _plain(bottom.strip().rstrip(",") or "0")
+    if not divisor:
+        return None
+    if not mixed:
+        return value / divisor
+    numerator = Fraction(int(top))
+    return value + numerator / divisor if value.denominator == 1 and numerator < divisor else None
+
+
+def canonical(value: Fraction) -> str:
+    """The one spelling of a value: an integer, a terminating decimal, else ``a/b``."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest = value.denominator
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places > 12:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"

@@ -1,0 +1,79 @@
+"""English number words as exact values ("one hundred and twenty-two", "two and a half", "a dozen").
+
+Only whole phrases are read; words inside a duration or a rate ("over four years", "every two days") are no values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from lic_pipeline.tasks.math.values import Number
+
+_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen""".split()  # noqa: SIM905 - reads as a list
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
+_SMALL = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)} | {"fourty": 40}
+_SCALE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORD = "|".join([*sorted(_SMALL, key=len, reverse=True), "hundred", *_SCALE])
+_PHRASE = re.compile(
+    rf"(?<![\w-])(?P<sign>(?:negative|minus)\s)?(?P<phrase>(?:an?\s(?=hundred|thousand|million))?(?:{_WORD})"
+    rf"(?:(?:[\s-]|,\s|\sand\s)(?:{_WORD})){{0,14}})(?P<half>\sand\sa\s(?:half|quarter))?(?![\w-])(?P<percent>\spercent|\s?%)?",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(
+    r"\b(?:over|across|during|per|every|each|within|in|for|after|the|these|those|all|both|between|first|last|next|past"
+    r"|step|part|case|option|grade)\s(?:the\s|all\s|these\s)?$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"[\s-]*(?:\w+\s)?(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|steps?|parts?|cases?)\b", re.IGNORECASE
+)
+_LONE = frozenset({"one", "zero", "two"})
+
+
+def number_words(text: str, start: int, end: int) -> Iterator[Number]:
+    """The values spelled in words between two places of a normalised text, in order."""
+    for match in _PHRASE.finditer(text, start, end):
+        before = text[max(start, match.start() - 24) : match.start()]
+        at_start = not before.strip(" *_:#\n\t")
+        if _BEFORE.search(before) or (not at_start and _AFTER.match(text, match.end(), end)):
+            continue
+        if match["phrase"].lower() in _LONE and not (at_start or re.search(r"\b(?:is|are|was|equals|be)\s$", before)):
+            continue
+        value = _parse(match["phrase"])
+        if value is None:
+            continue
+        if match["half"]:
+            value += Fraction(1, 2) if "half" in match["half"].lower() else Fraction(1, 4)
+        yield Number(
+            -value if match["sign"] else value,
+            match.start(),
+            match.end(),
+            match.group().strip(),
+            percent=bool(match["percent"]),
+            word=True,
+        )
+
+
+def _parse(phrase: str) -> Fraction | None:
+    """The value of one phrase, None where the words do not form a single number ("two three")."""
+    total = group = 0
+    previous = 10**6
+    for word in re.findall(r"[a-z]+", phrase.lower()):
+        if word in {"and", "a", "an"}:
+            continue
+        if word == "hundred":
+            group = max(group, 1) * 100
+            previous = 100
+        elif word in _SCALE:
+            total += max(group, 1) * _SCALE[word]
+            group, previous = 0, 10**6
+        else:
+            number = _SMALL[word]
+            if not (previous >= 100 or (previous >= 20 and previous % 10 == 0 and 0 < number < 10)):
+                return None
+            group += number
+            previous = number
+    return Fraction(total + group)
