@@ -52,7 +52,7 @@ def _published(home: Home, experiment: str, models: list[str]) -> Iterator[duckd
 
 
 def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
-    """Say what was done, what could not be used and what has no outcome; True when a planned conversation is missing."""
+    """Say what was done, what could not be used and what is missing; True when a planned conversation is."""
     print(f"{done.calls:,} calls made, {done.planned:,} conversations wanted", file=sys.stderr)
     for reason in sorted(set(done.skipped)):
         print(f"skipped: {reason}", file=sys.stderr)
