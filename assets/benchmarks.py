@@ -47,7 +47,7 @@ def _raw_asset(reader: Reader) -> dg.AssetsDefinition:
                 READABLE,
                 asset=reader.benchmark,
                 blocking=True,
-                description="Every row of the raw files can be read; above the tolerated share of faults the run stops.",
+                description="Every row of the raw files can be read; above the tolerated share the run stops.",
             )
         ],
     )

@@ -1,4 +1,7 @@
-"""How every stage of items lands: the check decides first, and a version that would block never replaces a good one."""
+"""How every stage of items lands: the check decides first, and a version that would block never replaces a good one.
+
+A refused version is kept beside the lake's tables, under ``refused``, for people to look at; nothing reads it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ from typing import Any
 
 import dagster as dg
 
-from assets.checks.layer import layer_check, spec_breaks
+from assets.checks.layer import blocks, layer_check, spec_breaks
 from lic_pipeline.config import Home
+from lic_pipeline.lake.files import file_sha256
 from lic_pipeline.lake.tables import partition_path, write_partition
 from lic_pipeline.tables import TableSpec
-from resources.tables import table_metadata
+from resources.tables import status_metadata, version_metadata
+
+REFUSED = "refused"
 
 
 def land(
@@ -22,13 +28,17 @@ def land(
     check_name: str,
     *,
     expected: tuple[str, ...] = (),
+    lost: Sequence[tuple[str, str]] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> dg.MaterializeResult:
     """Write one partition of a layer with its check; when the check blocks, the last good version stays."""
-    check = layer_check(check_name, rows, spec_breaks(spec, rows), expected=expected)
-    blocked = not check.passed and check.severity is dg.AssetCheckSeverity.ERROR
-    path = partition_path(home.lake, spec.name, partition)
-    if not blocked or not path.exists():
-        write_partition(home.lake, spec, partition, rows)
-    found = {**table_metadata(spec, rows, path), **(metadata or {}), "kept_last_good_version": blocked}
-    return dg.MaterializeResult(metadata=found, check_results=[check])
+    check = layer_check(check_name, rows, spec_breaks(spec, rows), expected=expected, lost=lost)
+    refused = blocks(check)
+    path = write_partition(home.lake / REFUSED if refused else home.lake, spec, partition, rows)
+    found = {**version_metadata(len(rows), path), **status_metadata(rows), **(metadata or {})}
+    if refused:
+        kept = partition_path(home.lake, spec.name, partition)
+        found["refused"] = f"last good version stays: {kept}" if kept.is_file() else "there is no good version yet"
+    return dg.MaterializeResult(
+        metadata=found, check_results=[check], data_version=dg.DataVersion(file_sha256(path)[:16])
+    )

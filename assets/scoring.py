@@ -1,25 +1,38 @@
 """Stage 4: answers extracted and conversations scored, for every experiment that has a manifest of the partition."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from assets.checks.layer import spec_breaks
+from assets.checks.layer import blocks, spec_breaks
 from assets.checks.scores import scores_check
 from assets.partitions import BY_TASK_AND_MODEL, task_and_model
 from assets.simulation import SETTING_OF
 from lic_pipeline.lake.conversations import ConversationStore
-from lic_pipeline.lake.tables import read_partition, write_partition
+from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
+from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.scoring.stage import score_manifest
 from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
 from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.verification.freshness import manifests_of, score_fingerprint, stored_fingerprint, write_fingerprint
+from lic_pipeline.verification.freshness import (
+    SCORING_VERSION,
+    manifests_of,
+    score_fingerprint,
+    stored_fingerprint,
+    write_fingerprint,
+)
 from lic_pipeline.verification.library import wanted_versions
 from lic_pipeline.verification.planning import manifest_partition
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
-from resources.tables import column_schema
+from resources.tables import counts_table, definition_metadata, records_table
+
+Rows = list[dict[str, Any]]
 
 
 @dg.multi_asset(
@@ -31,6 +44,8 @@ from resources.tables import column_schema
             group_name="scoring",
             kinds={"parquet"},
             description="One row per answer attempt: what current code finds beside what the loop recorded.",
+            code_version=str(SCORING_VERSION),
+            metadata=definition_metadata(EXTRACTED_ANSWERS),
             partitions_def=BY_TASK_AND_MODEL,
         ),
         dg.AssetSpec(
@@ -39,11 +54,19 @@ from resources.tables import column_schema
             group_name="scoring",
             kinds={"parquet"},
             description="One row per conversation and experiment: all its scores under both policies.",
+            code_version=str(SCORING_VERSION),
+            metadata=definition_metadata(SCORES, "scores"),
             partitions_def=BY_TASK_AND_MODEL,
         ),
     ],
     check_specs=[
-        dg.AssetCheckSpec("scores_consistent", asset="scores", blocking=True, partitions_def=BY_TASK_AND_MODEL)
+        dg.AssetCheckSpec(
+            "scores_consistent",
+            asset="scores",
+            blocking=True,
+            partitions_def=BY_TASK_AND_MODEL,
+            description="Every score is in range, agrees with its conversation, or says why it is missing.",
+        )
     ],
     partitions_def=BY_TASK_AND_MODEL,
 )
@@ -52,33 +75,78 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
     task_name, model = task_and_model(context.partition_key)
     lake = home.home().lake
     task = get_task(task_name)
-    store = ConversationStore(lake, task_name, model.alias)
-    answers: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
+    answers: Rows = []
+    scores: Rows = []
+    changed: list[tuple[dict[str, str], str, Rows, Rows]] = []
     for experiment, manifest in manifests_of(lake, task_name, model.alias).items():
         partition = manifest_partition(experiment, task_name, model.alias)
         fingerprint = score_fingerprint(lake, task, model.alias, manifest)
-        if stored_fingerprint(lake, partition) != fingerprint:
+        if stored_fingerprint(lake, partition) == fingerprint:
+            found = read_partition(lake, EXTRACTED_ANSWERS, partition) or []
+            scored = read_partition(lake, SCORES, partition) or []
+        else:
             with ledger.open() as book:
-                instructions = wanted_versions(lake, task_name, manifest)
-                ids = [row["conversation_id"] for row in manifest if row["instruction_id"] in instructions]
-                found, scored = score_manifest(task, manifest, instructions, store.read(ids), book)
+                found, scored = _scored(lake, task, model.alias, manifest, book)
+            changed.append((partition, fingerprint, found, scored))
+        answers += found
+        scores += scored
+    check = scores_check(scores, spec_breaks(EXTRACTED_ANSWERS, answers) + spec_breaks(SCORES, scores))
+    if not blocks(check):
+        for partition, fingerprint, found, scored in changed:
             write_partition(lake, EXTRACTED_ANSWERS, partition, found)
             write_partition(lake, SCORES, partition, scored)
             write_fingerprint(lake, partition, fingerprint)
-        answers += read_partition(lake, EXTRACTED_ANSWERS, partition) or []
-        scores += read_partition(lake, SCORES, partition) or []
-    breaks = spec_breaks(EXTRACTED_ANSWERS, answers) + spec_breaks(SCORES, scores)
+    yield from _results(lake, task_name, model.alias, answers, scores, check)
+
+
+def _scored(lake: Path, task: Task, model: str, manifest: Rows, book: Ledger) -> tuple[Rows, Rows]:
+    instructions = wanted_versions(lake, task.name, manifest)
+    ids = [row["conversation_id"] for row in manifest if row["instruction_id"] in instructions]
+    store = ConversationStore(lake, task.name, model)
+    return score_manifest(task, manifest, instructions, store.read(ids), book)
+
+
+def _results(
+    lake: Path, task: str, model: str, answers: Rows, scores: Rows, check: dg.AssetCheckResult
+) -> Iterator[dg.MaterializeResult]:
+    experiments = sorted({row["experiment"] for row in scores})
+    links = {
+        spec.name: ", ".join(
+            str(partition_path(lake, spec.name, manifest_partition(name, task, model))) for name in experiments
+        )
+        for spec in (EXTRACTED_ANSWERS, SCORES)
+    }
+    refused = {"refused": "the last good version stays"} if blocks(check) else {}
     yield dg.MaterializeResult(
         asset_key="extracted_answers",
-        metadata={"dagster/row_count": len(answers), "dagster/column_schema": column_schema(EXTRACTED_ANSWERS)},
+        metadata={
+            "dagster/row_count": len(answers),
+            "model": model,
+            "verdicts": counts_table("verdict", Counter(row["verdict"] for row in answers)),
+            "found_by": counts_table("rung", Counter(row["rung"] for row in answers)),
+            "path": dg.MetadataValue.path(links[EXTRACTED_ANSWERS.name]),
+            **refused,
+        },
     )
     yield dg.MaterializeResult(
         asset_key="scores",
         metadata={
             "dagster/row_count": len(scores),
-            "dagster/column_schema": column_schema(SCORES),
+            "model": model,
             "without_score": sum(row["score"] is None for row in scores),
+            "means": records_table(("experiment", "setting", "conversations", "scored", "mean_score"), _means(scores)),
+            "path": dg.MetadataValue.path(links[SCORES.name]),
+            **refused,
         },
-        check_results=[scores_check(scores, breaks)],
+        check_results=[check],
     )
+
+
+def _means(scores: Rows) -> Iterator[tuple[str, str, int, int, float | None]]:
+    """Plain means over conversations, a first look only; the metric tables weigh, bound and test."""
+    cells: dict[tuple[str, str], list[float | None]] = defaultdict(list)
+    for row in scores:
+        cells[row["experiment"], str(row["setting"])].append(row["score"])
+    for (experiment, setting), found in cells.items():
+        known = [score for score in found if score is not None]
+        yield experiment, setting, len(found), len(known), round(sum(known) / len(known), 1) if known else None

@@ -6,6 +6,7 @@ A run of any of these assets carries out one experiment; the manifest it publish
 import os
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -15,6 +16,7 @@ from assets.partitions import BY_TASK_AND_MODEL, task_and_model
 from assets.sharding import approved_instructions
 from lic_pipeline.errors import InterruptedRunError
 from lic_pipeline.lake.conversations import CONVERSATIONS, ConversationStore
+from lic_pipeline.lake.files import safe_part
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation.engine import run
 from lic_pipeline.simulation.experiment import Experiment
@@ -24,7 +26,7 @@ from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.verification.planning import plan_for, publish_manifest
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
-from resources.tables import column_schema
+from resources.tables import counts_table, definition_metadata
 
 
 class ConversationsConfig(dg.Config):
@@ -39,6 +41,16 @@ def asset_name(setting: Setting) -> str:
 
 
 SETTING_OF = {asset_name(setting): setting for setting in Setting}
+MEANING = {
+    Setting.FULL: "the whole instruction at once.",
+    Setting.CONCAT: "every shard at once, as a list.",
+    Setting.SHUFFLE_CONCAT: "every shard at once, in random order.",
+    Setting.SHARDED: "one shard a turn.",
+    Setting.RECAP: "SHARDED, then one more turn that repeats every shard.",
+    Setting.RETRY: "SHARDED, then one more turn that repeats nothing; the control of RECAP.",
+    Setting.SNOWBALL: "one shard a turn, every turn repeating the shards before.",
+}
+"""What a reader of the graph must know of each setting."""
 
 
 @dg.multi_asset(
@@ -48,14 +60,21 @@ SETTING_OF = {asset_name(setting): setting for setting in Setting}
             name,
             deps=[approved_instructions],
             group_name="simulation",
-            kinds={"parquet"},
-            description=f"Conversations held in setting {setting}.",
+            kinds={"llm", "parquet"},
+            description=f"Conversations held in setting {setting}: {MEANING.get(setting, 'see docs/graph.md')}",
+            metadata={**definition_metadata(CONVERSATIONS), "setting": str(setting)},
             partitions_def=BY_TASK_AND_MODEL,
         )
         for name, setting in SETTING_OF.items()
     ],
     check_specs=[
-        dg.AssetCheckSpec(INVARIANTS_CHECK, asset=name, blocking=True, partitions_def=BY_TASK_AND_MODEL)
+        dg.AssetCheckSpec(
+            INVARIANTS_CHECK,
+            asset=name,
+            blocking=True,
+            partitions_def=BY_TASK_AND_MODEL,
+            description="Every planned conversation keeps the rules of its setting; one that ended in an error warns.",
+        )
         for name in SETTING_OF
     ],
     can_subset=True,
@@ -103,20 +122,36 @@ def _results(
 ) -> Iterator[dg.MaterializeResult]:
     planned = Counter(spec.setting for spec in plan.specs)
     checks = invariants_check(store, {spec.conversation_id: spec.setting for spec in plan.specs})
-    for setting in selected:
+    for setting in (known for known in Setting if known in selected):
         name = asset_name(setting)
         yield dg.MaterializeResult(
             asset_key=name,
             metadata={
+                "dagster/row_count": checks.rows[setting],
+                "model": plan.model.alias,
                 "experiment": experiment.name,
                 "planned": planned[setting],
-                "dagster/row_count": checks.rows[setting],
-                "dagster/column_schema": column_schema(CONVERSATIONS),
-                "signature": plan.signatures.get(setting, ""),
-                "calls_made": outcome.calls,
-                "missing": dg.MetadataValue.json(dict(outcome.missing)),
-                "skipped": outcome.skipped or "",
-                "path": dg.MetadataValue.path(str(store.folder)),
+                "turns": checks.turns[setting],
+                "stop_reasons": counts_table("stop_reason", checks.stops[setting]),
+                "path": dg.MetadataValue.path(str(store.folder / f"setting={safe_part(setting)}")),
+                **_whole_run(outcome),
+                **_why_nothing(plan, setting),
             },
             check_results=[checks.result(setting, name)],
         )
+
+
+def _whole_run(outcome: Outcome) -> dict[str, Any]:
+    """What the step as a whole did: all its settings share one event loop and one count of calls."""
+    found: dict[str, Any] = {"calls_of_this_run": outcome.calls, "held_in_this_run": outcome.held}
+    if outcome.missing:
+        found["missing"] = counts_table("reason", outcome.missing)
+    return found
+
+
+def _why_nothing(plan: Plan, setting: Setting) -> dict[str, str]:
+    if plan.skipped is not None:
+        return {"nothing_planned": plan.skipped}
+    if setting not in plan.signatures:
+        return {"nothing_planned": f"experiment {plan.experiment.name} does not hold {setting} for {plan.task.name}"}
+    return {"signature": plan.signatures[setting]}

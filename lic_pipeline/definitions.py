@@ -28,10 +28,11 @@ defs = dg.Definitions(
         scoring.scoring,
         metrics.metrics,
         reports.benchmark_report,
+        reports.validation_report,
     ],
     jobs=automation.JOBS,
-    sensors=[automation.new_models, automation.FOLLOWING],
-    schedules=[automation.RERUN],
+    sensors=automation.SENSORS,
+    schedules=automation.SCHEDULES,
     resources={"home": HOME, "ledger": LedgerResource(home=HOME)},
     executor=dg.in_process_executor,
 )

@@ -1,15 +1,21 @@
-"""From a TableSpec to what Dagster shows of a table: column schema, row count, link, counts by status."""
+"""From a TableSpec to what Dagster shows of a table: its columns with the asset, counts and a link with each version.
+
+What a table is stands with the asset's definition, once; only what a version holds goes into its event.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from lic_pipeline.tables import Column, TableSpec
+
+MOST_ROWS = 50
+"""Rows a table in an event's metadata shows at most; whoever wants them all reads the file it links to."""
 
 
 def column_schema(spec: TableSpec) -> dg.TableSchema:
@@ -27,29 +33,52 @@ def column_schema(spec: TableSpec) -> dg.TableSchema:
     )
 
 
-def table_metadata(spec: TableSpec, rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
-    """Row count, schema and link of one written partition."""
-    return {
-        "dagster/row_count": len(rows),
-        "dagster/column_schema": column_schema(spec),
-        "path": dg.MetadataValue.path(str(path)),
-        **status_metadata(rows),
-    }
+def definition_metadata(spec: TableSpec, table_name: str | None = None) -> dict[str, Any]:
+    """Metadata of an asset's definition: its columns, its unique key, and its name where SQL can ask for it."""
+    named = {"dagster/table_name": table_name} if table_name else {}
+    return {"dagster/column_schema": column_schema(spec), "unique_key": ", ".join(spec.key), **named}
+
+
+def version_metadata(rows: int, path: Path) -> dict[str, Any]:
+    """Metadata of one version: row count and link."""
+    return {"dagster/row_count": rows, "path": dg.MetadataValue.path(str(path))}
 
 
 def status_metadata(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts by status, with a table of reasons where something is quarantined."""
+    """Rows by status, nothing for tables whose rows carry none."""
     if not rows or "status" not in rows[0]:
         return {}
-    counts = Counter(row["status"] for row in rows)
-    records = [dg.TableRecord({"status": status, "rows": number}) for status, number in sorted(counts.items())]
-    return {"ok": counts.get("ok", 0), "statuses": dg.MetadataValue.table(records)}
+    counts = Counter(str(row["status"]) for row in rows)
+    return {"ok": counts.get("ok", 0), "statuses": counts_table("status", counts)}
+
+
+def counts_table(name: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
+    """Counts as a table, the largest first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return records_table((name, "rows"), ordered)
+
+
+def records_table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dg.TableMetadataValue:
+    """Rows as a table of at most ``MOST_ROWS`` lines; the columns are there even when no row is."""
+    listed = list(rows)[:MOST_ROWS]
+    schema = dg.TableSchema(columns=[dg.TableColumn(name, _type(listed, place)) for place, name in enumerate(names)])
+    records = [dg.TableRecord(dict(zip(names, row, strict=True))) for row in listed]
+    return dg.MetadataValue.table(records, schema=schema)
+
+
+def _type(rows: Sequence[Sequence[Any]], place: int) -> str:
+    kinds = {type(row[place]) for row in rows if row[place] is not None}
+    if kinds and kinds <= {int, float}:
+        return "int" if kinds == {int} else "float"
+    return "string"
 
 
 def _ranges(column: Column) -> list[str]:
     parts = []
     if column.minimum is not None or column.maximum is not None:
-        parts.append(f"between {column.minimum} and {column.maximum}")
+        low = "" if column.minimum is None else f"at least {column.minimum:g}"
+        high = "" if column.maximum is None else f"at most {column.maximum:g}"
+        parts.append(" and ".join(part for part in (low, high) if part))
     if column.choices:
         parts.append(f"one of {', '.join(column.choices)}")
     return parts

@@ -11,6 +11,7 @@ import dagster as dg
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation.invariants import INVARIANTS, broken_invariants
+from resources.tables import counts_table, records_table
 
 INVARIANTS_CHECK = "conversation_invariants"
 _MOST_IDS = 20
@@ -21,6 +22,8 @@ class InvariantCounts:
     """What was found: conversations read, and ids by setting and broken invariant."""
 
     rows: Counter[Setting] = field(default_factory=Counter)
+    turns: Counter[Setting] = field(default_factory=Counter)
+    stops: dict[Setting, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     broken: dict[Setting, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     errors: dict[Setting, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -28,19 +31,26 @@ class InvariantCounts:
         """The check result of one setting: a broken invariant blocks, conversations that ended in an error warn."""
         broken = self.broken[setting]
         errors = self.errors[setting]
+        told = [f"{len(ids)} break {name}" for name, ids in broken.items()]
+        told += [f"{number} ended as {state}" for state, number in errors.items()]
         return dg.AssetCheckResult(
             asset_key=asset,
             check_name=INVARIANTS_CHECK,
             passed=not broken and not errors,
+            description="; ".join(told) or f"All {self.rows[setting]} conversations keep every rule.",
             severity=dg.AssetCheckSeverity.ERROR if broken else dg.AssetCheckSeverity.WARN,
             metadata={
                 "conversations": self.rows[setting],
-                "rules": dg.MetadataValue.json(sorted(INVARIANTS)),
-                "broken": dg.MetadataValue.json({name: len(ids) for name, ids in broken.items()}),
-                "offending": dg.MetadataValue.json({name: ids[:_MOST_IDS] for name, ids in broken.items()}),
-                "ended_in_error": dg.MetadataValue.json(dict(errors)),
+                "rules": len(INVARIANTS),
+                **({"offending": _offending(broken)} if broken else {}),
+                **({"ended_in_error": counts_table("state", errors)} if errors else {}),
             },
         )
+
+
+def _offending(broken: Mapping[str, list[str]]) -> dg.TableMetadataValue:
+    rows = [(name, len(ids), ", ".join(ids[:_MOST_IDS])) for name, ids in sorted(broken.items())]
+    return records_table(("rule", "conversations", "first_ids"), rows)
 
 
 def invariants_check(store: ConversationStore, planned: Mapping[str, Setting]) -> InvariantCounts:
@@ -48,6 +58,8 @@ def invariants_check(store: ConversationStore, planned: Mapping[str, Setting]) -
     counts = InvariantCounts()
     for conversation in store.read(planned):
         counts.rows[conversation.setting] += 1
+        counts.turns[conversation.setting] += len(conversation.turns)
+        counts.stops[conversation.setting][str(conversation.stop_reason or conversation.state)] += 1
         if conversation.state != "done":
             counts.errors[conversation.setting][conversation.state] += 1
         for name in broken_invariants(conversation):

@@ -1,6 +1,6 @@
 """The check of a layer of items: a window on the statuses its rows carry (architecture: gates are data).
 
-Green at 0 quarantined rows, WARN at 1 or more, ERROR and blocking above the tolerated share or on a broken row.
+Green at 0 rows set aside, WARN at 1 or more, ERROR and blocking above the tolerated share or on a broken row.
 """
 
 from __future__ import annotations
@@ -12,14 +12,25 @@ from typing import Any
 
 import dagster as dg
 
+from lic_pipeline.errors import ConfigError
 from lic_pipeline.tables import TableSpec
+from resources.tables import counts_table, records_table
 
-_MOST_IDS = 20
+TOLERATED = "LIC_TOLERATED_SHARE"
+_MOST_BREAKS = 20
+_MOST_NAMED = 3
 
 
 def tolerated_share() -> float:
-    """Share of faulty rows a layer may have before it blocks; LIC_TOLERATED_SHARE, default 5%."""
-    return float(os.environ.get("LIC_TOLERATED_SHARE", "0.05"))
+    """Share of faulty rows a layer may have before it blocks; LIC_TOLERATED_SHARE, default 5%. Raises ConfigError."""
+    named = os.environ.get(TOLERATED, "").strip() or "0.05"
+    try:
+        share = float(named)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise ConfigError(f"{TOLERATED}={named} is no share; give a number from 0 (nothing) to 1 (everything)")
+    return share
 
 
 def layer_check(
@@ -29,29 +40,41 @@ def layer_check(
     *,
     key: str = "instruction_id",
     expected: Iterable[str] = (),
+    lost: Sequence[tuple[str, str]] = (),
 ) -> dg.AssetCheckResult:
-    """The check of one layer and partition. ``broken``: rule breaks that no row may have; ``expected``: prefixes of
-    quarantine reasons that are a choice of the data, not a fault, and do not count towards blocking.
+    """The check of one layer and partition.
+
+    ``broken``: rule breaks that no row may have. ``lost``: what never became a row, as (which, why). ``expected``:
+    beginnings of reasons that are a choice of the data, not a fault; they are shown and do not count towards blocking.
     """
     breaks = list(broken)
-    bad = [row for row in rows if row.get("status", "ok") != "ok"]
-    faults = [row for row in bad if not row["status"].removeprefix("quarantined:").startswith(tuple(expected))]
-    share = len(faults) / len(rows) if rows else 0.0
+    aside = [(str(row[key]), str(row["status"]).removeprefix("quarantined:")) for row in rows if _set_aside(row)]
+    aside += lost
+    total = len(rows) + len(lost)
+    faults = [reason for _, reason in aside if not reason.startswith(tuple(expected))]
+    share = len(faults) / total if total else 0.0
     blocking = bool(breaks) or share > tolerated_share()
     return dg.AssetCheckResult(
         check_name=name,
-        passed=not bad and not breaks,
+        passed=not aside and not breaks,
         severity=dg.AssetCheckSeverity.ERROR if blocking else dg.AssetCheckSeverity.WARN,
+        description=_said(total, aside, faults, breaks, blocking),
         metadata={
-            "rows": len(rows),
-            "quarantined": len(bad),
-            "quarantined_share_of_faults": share,
-            "offending": dg.MetadataValue.json([str(row[key]) for row in bad[:_MOST_IDS]]),
-            "reasons": dg.MetadataValue.json(dict(Counter(row["status"] for row in bad))),
-            "broken_rules": dg.MetadataValue.json(breaks[:_MOST_IDS]),
-            "broken": len(breaks),
+            "rows": total,
+            "set_aside": len(aside),
+            "faults": len(faults),
+            "share_of_faults": share,
+            "tolerated_share": tolerated_share(),
+            **({"offending": records_table(("which", "why"), aside)} if aside else {}),
+            **({"reasons": counts_table("reason", Counter(reason for _, reason in aside))} if aside else {}),
+            **({"broken_rules": dg.MetadataValue.json(breaks[:_MOST_BREAKS])} if breaks else {}),
         },
     )
+
+
+def blocks(check: dg.AssetCheckResult) -> bool:
+    """True when a check stops its run: what it looked at must not replace the last good version."""
+    return not check.passed and check.severity is dg.AssetCheckSeverity.ERROR
 
 
 def spec_breaks(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -70,6 +93,24 @@ def spec_breaks(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> list[str]
                 breaks.append(f"{column.name}: {value!r} is above {column.maximum} ({_key_of(spec, row)})")
     keys = Counter(_key_of(spec, row) for row in rows)
     return breaks + [f"key stands {count} times: {key}" for key, count in keys.items() if count > 1]
+
+
+def _set_aside(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("status", "ok") != "ok")
+
+
+def _said(
+    total: int, aside: Sequence[tuple[str, str]], faults: Sequence[str], breaks: Sequence[str], blocking: bool
+) -> str:
+    if not aside and not breaks:
+        return f"All {total} rows can be used."
+    told = [f"{len(breaks)} breaks of the table's rules"] if breaks else []
+    if aside:
+        named = "; ".join(f"{which}: {why}" for which, why in aside[:_MOST_NAMED])
+        more = "" if len(aside) <= _MOST_NAMED else " and so on"
+        told.append(f"{len(aside)} of {total} rows set aside ({len(faults)} of them faults), {named}{more}")
+    end = " Blocked: the last good version stays." if blocking else ""
+    return "; ".join(told) + "." + end
 
 
 def _key_of(spec: TableSpec, row: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import dagster as dg
 import duckdb
 
 from lic_pipeline.tables import TableSpec
+from resources.tables import counts_table
 
 RELATIONS = {
     "R_is_100_minus_U": ("R", "U90_10", "abs(R - (100 - U90_10)) > 1e-9"),
@@ -16,7 +17,8 @@ RELATIONS = {
 
 def metrics_check(connection: duckdb.DuckDBPyConnection, spec: TableSpec) -> dg.AssetCheckResult:
     """Count rows that break the table's rules; any of them blocks."""
-    broken = {rule: _count(connection, spec, condition) for rule, condition in _rules(spec).items()}
+    rules = _rules(spec)
+    broken = {rule: _count(connection, spec, condition) for rule, condition in rules.items()}
     broken["key_unique"] = _repeated(connection, spec)
     broken = {rule: number for rule, number in broken.items() if number}
     return dg.AssetCheckResult(
@@ -24,7 +26,9 @@ def metrics_check(connection: duckdb.DuckDBPyConnection, spec: TableSpec) -> dg.
         check_name="within_range",
         passed=not broken,
         severity=dg.AssetCheckSeverity.ERROR,
-        metadata={"rules": len(_rules(spec)) + 1, "broken": dg.MetadataValue.json(broken)},
+        description="; ".join(f"{number} rows break {rule}" for rule, number in broken.items())
+        or f"All {len(rules) + 1} rules hold.",
+        metadata={"rules": len(rules) + 1, **({"broken": counts_table("rule", broken)} if broken else {})},
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from resources.tables import counts_table, records_table
+
 Row = Mapping[str, Any]
 _MOST_IDS = 20
 
@@ -30,16 +32,25 @@ def scores_check(rows: Sequence[Row], breaks: Sequence[str]) -> dg.AssetCheckRes
     broken = {name: [row["conversation_id"] for row in rows if not keeps(row)] for name, keeps in RULES.items()}
     broken = {name: ids for name, ids in broken.items() if ids}
     missing = Counter(row["missing_reason"] for row in rows if row["score"] is None)
+    told = [f"{len(ids)} rows break {name}" for name, ids in broken.items()]
+    told += [f"{len(breaks)} breaks of the tables' rules"] if breaks else []
+    told += [f"{sum(missing.values())} of {len(rows)} conversations have no score"] if missing else []
     return dg.AssetCheckResult(
         asset_key="scores",
         check_name="scores_consistent",
         passed=not broken and not breaks and not missing,
         severity=dg.AssetCheckSeverity.ERROR if broken or breaks else dg.AssetCheckSeverity.WARN,
+        description="; ".join(told) or f"All {len(rows)} scores are consistent.",
         metadata={
             "rows": len(rows),
-            "missing": dg.MetadataValue.json(dict(missing)),
-            "broken": dg.MetadataValue.json({name: len(ids) for name, ids in broken.items()}),
-            "offending": dg.MetadataValue.json({name: ids[:_MOST_IDS] for name, ids in broken.items()}),
-            "table_rules": dg.MetadataValue.json(list(breaks)[:_MOST_IDS]),
+            "rules": len(RULES),
+            **({"missing": counts_table("reason", missing)} if missing else {}),
+            **({"offending": _offending(broken)} if broken else {}),
+            **({"table_rules": dg.MetadataValue.json(list(breaks)[:_MOST_IDS])} if breaks else {}),
         },
     )
+
+
+def _offending(broken: Mapping[str, Sequence[str]]) -> dg.TableMetadataValue:
+    rows = [(name, len(ids), ", ".join(ids[:_MOST_IDS])) for name, ids in sorted(broken.items())]
+    return records_table(("rule", "conversations", "first_ids"), rows)

@@ -62,10 +62,11 @@ class Launcher:
         self._run("evaluate", partition_key=partition_key(task, model), config=config, assets=assets)
 
     def publish(self) -> None:
-        """Metric tables and report."""
+        """Metric tables and report. Validation is left to the UI's runs: its libraries take seconds to load."""
+        from lic_pipeline.metrics.tables import METRIC_TABLES
         from lic_pipeline.verification.freshness import mark_published
 
-        self._run("publish")
+        self._run("publish", assets=[*(spec.name for spec in METRIC_TABLES), "benchmark_report"])
         mark_published(self.home)
 
     def _run(
