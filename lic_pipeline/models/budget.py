@@ -10,6 +10,7 @@ from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.errors import BudgetError
 from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.records import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,13 @@ class Spending(Protocol):
         """USD and tokens at the last commit."""
 
 
+class SpendRecords(Protocol):
+    """Where spending is written that no call row carries."""
+
+    def add_spend(self, scope: str, usd: float, tokens: int) -> None:
+        """Add to a scope."""
+
+
 def require_countable(budget: Budget | None, entries: Iterable[ModelEntry]) -> None:
     """Raise ConfigError when a USD cap would not hold: a model of unknown price, and no token cap."""
     if budget is None or budget.usd is None or budget.tokens is not None:
@@ -57,10 +65,19 @@ class BudgetWatch:
         self._ledger = ledger
         self._usd, self._tokens = ledger.budget(budget.scope)
 
-    def note(self, usd: float, tokens: int) -> None:
-        """Count an answered call at once: its row may not be committed yet when the next one is asked for."""
+    def answered(self, reply: Reply, tokens: int, estimated_usd: float, records: SpendRecords) -> None:
+        """Count an answered call at once: its row may not be committed yet when the next one is asked for.
+
+        ``tokens`` and ``estimated_usd`` stand in for what the provider did not report. The call's own row carries what
+        it did report; only the estimate is written beside it.
+        """
+        usd = estimated_usd if reply.cost_usd is None else reply.cost_usd
         self._usd += usd
         self._tokens += tokens
+        reported = (reply.usage.prompt or 0) + (reply.usage.completion or 0)
+        unreported = 0.0 if reply.cost_usd is not None else usd
+        if unreported or tokens > reported:
+            records.add_spend(self.budget.scope, unreported, tokens - reported)
 
     def check(self) -> None:
         """Raise BudgetError when a cap is reached."""

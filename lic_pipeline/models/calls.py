@@ -6,12 +6,11 @@ Every HTTP attempt becomes a row of ``tries``. The reply itself is stored by the
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Protocol
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from lic_pipeline.models.budget import BudgetWatch
+from lic_pipeline.models.budget import BudgetWatch, SpendRecords
 from lic_pipeline.models.classify import connection_error, describe
 from lic_pipeline.models.clients import ModelClient
 from lic_pipeline.models.errors import (
@@ -31,6 +30,7 @@ from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.models.retry import Pauses
 from lic_pipeline.models.tokens import estimate_request, usage_of_call
+from lic_pipeline.models.waiting import Waiting
 from lic_pipeline.records import Reply, Usage
 
 REFUSALS_IN_A_ROW = 8
@@ -39,7 +39,7 @@ REFUSALS_IN_A_ROW = 8
 _OVERLOADED = frozenset({429, 503, 529})
 
 
-class CallRecords(Protocol):
+class CallRecords(SpendRecords, Protocol):
     """What a call path writes to the ledger."""
 
     def record_try(
@@ -52,9 +52,6 @@ class CallRecords(Protocol):
         latency: float | None,
     ) -> None:
         """One attempt."""
-
-    def add_spend(self, scope: str, usd: float, tokens: int) -> None:
-        """Spending that no call row carries."""
 
 
 class _Spent:
@@ -79,7 +76,6 @@ class CallPath:
     ) -> None:
         self.entry = entry
         self.client = client
-        self.moved_at = time.monotonic()
         self._limit = limit
         self._records = records
         self._watch = watch
@@ -88,17 +84,38 @@ class CallPath:
         self._requests = Bucket(entry.limits.rpm) if entry.limits.rpm else None
         self._tokens = Bucket(entry.limits.tpm) if entry.limits.tpm else None
         self._pauses = Pauses(entry.patience)
-        self._started: dict[int, float] = {}
-        self._calls = self._pausing = self._number = 0
+        self._waiting = Waiting()
         self._stopped: AccessError | None = None
         self._answered = False
         self._refusals = 0
-        self._last_error = ""
 
     async def complete(self, request: ModelRequest, conversation_id: str, key: CallKey) -> Reply:
         """The reply to a request, after as many attempts as the entry's patience allows. Raises CallError."""
         self._require_fit(request)
         spent = _Spent()
+        self._waiting.calls += 1
+        try:
+            return await self._attempt(request, conversation_id, key, spent)
+        except ContentFilteredError:
+            return _filtered()
+        except CallError as error:
+            if not error.retried:
+                raise
+            return await self._again(error, request, conversation_id, key, spent)
+        finally:
+            self._waiting.calls -= 1
+
+    async def _again(
+        self, first: CallError, request: ModelRequest, conversation_id: str, key: CallKey, spent: _Spent
+    ) -> Reply:
+        """Go on after a failed attempt. Apart, so that a call that succeeds at once pays for no machinery."""
+        failed: list[CallError] = [first]
+
+        async def attempt() -> Reply:
+            if failed:
+                raise failed.pop()
+            return await self._attempt(request, conversation_id, key, spent)
+
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, CallError) and error.retried),
             wait=self._pauses,
@@ -106,37 +123,29 @@ class CallPath:
             sleep=lambda seconds: self._pause(seconds, spent),
             reraise=True,
         )
-        self._calls += 1
         try:
-            reply: Reply = await retrying(self._attempt, request, conversation_id, key, spent)
+            return await retrying(attempt)
         except ContentFilteredError:
             return _filtered()
         except CallError as error:
-            if error.retried:
-                tried = retrying.statistics.get("attempt_number", 1)
-                message = f"{self.entry.alias}: {error} (gave up after {tried} attempts)"
-                raise type(error)(message, status=error.status, retry_after=error.retry_after) from error
-            raise
-        finally:
-            self._calls -= 1
-        return reply
+            if not error.retried:
+                raise
+            tried = retrying.statistics.get("attempt_number", 1)
+            message = f"{self.entry.alias}: {error} (gave up after {tried} attempts)"
+            raise type(error)(message, status=error.status, retry_after=error.retry_after) from error
 
     async def close(self) -> None:
         """Close the client."""
         await self.client.close()
 
+    @property
+    def moved_at(self) -> float:
+        """When something last moved (monotonic seconds)."""
+        return self._waiting.moved_at
+
     def waits_for(self, now: float) -> str:
         """What calls of this path wait for, for the heartbeat."""
-        parts = []
-        if self._started:
-            oldest = now - next(iter(self._started.values()))
-            parts.append(f"{len(self._started)} replies of {self.entry.alias}, the oldest for {oldest:.0f} s")
-        if self._pausing:
-            parts.append(f"{self._pausing} pauses before another attempt ({self._last_error})")
-        queued = self._calls - len(self._started) - self._pausing
-        if queued > 0:
-            parts.append(f"a slot for {queued} calls ({self._limit.level} of {self._limit.most} allowed now)")
-        return ", ".join(parts)
+        return self._waiting.described(now, self.entry.alias, f"{self._limit.level} of {self._limit.most}")
 
     def _require_fit(self, request: ModelRequest) -> None:
         """What surely does not fit is not sent; what may fit is left to the provider, whose refusal costs nothing."""
@@ -173,9 +182,7 @@ class CallPath:
     ) -> Reply:
         patience = self.entry.patience
         seconds = min(patience.attempt_s, max(0.001, patience.total_s - spent.seconds))
-        self._number += 1
-        number = self._number
-        started = self._started[number] = self.moved_at = time.monotonic()
+        number, started = self._waiting.sent()
         outcome, status, detail = "cancelled", None, ""
         try:
             reply = await self._once(request, seconds)
@@ -184,10 +191,9 @@ class CallPath:
             outcome, status, detail = error.outcome, error.status, str(error)
             raise self._failed(error, started) from error.__cause__
         finally:
-            self.moved_at = time.monotonic()
-            spent.seconds += self.moved_at - started
-            del self._started[number]
-            self._records.record_try(conversation_id, key, outcome, status, describe(detail), self.moved_at - started)
+            latency = self._waiting.ended(number)
+            spent.seconds += latency
+            self._records.record_try(conversation_id, key, outcome, status, describe(detail) if detail else "", latency)
         self._succeeded(request, reply, estimate)
         return reply
 
@@ -210,21 +216,13 @@ class CallPath:
         tokens = (usage.prompt or 0) + (usage.completion or 0)
         if self._tokens is not None:
             self._tokens.correct(tokens - estimate)
-        if self._watch is None:
-            return
-        usd = reply.cost_usd
-        if usd is None:
-            usd = (self._price.cost(usage) if self._price else None) or 0.0
-        self._watch.note(usd, tokens)
-        # The call's own row carries what the provider reported; only an estimate is added beside it.
-        counted = (reply.usage.prompt or 0) + (reply.usage.completion or 0)
-        unreported = 0.0 if reply.cost_usd is not None else usd
-        if unreported or tokens > counted:
-            self._records.add_spend(self._watch.budget.scope, unreported, tokens - counted)
+        if self._watch is not None:
+            price = self._price.cost(usage) if self._price else None
+            self._watch.answered(reply, tokens, price or 0.0, self._records)
 
     def _failed(self, error: CallError, started: float) -> CallError:
         """Learn from a failure; returns the error to raise."""
-        self._last_error = f"after {error.outcome}" + (f", HTTP {error.status}" if error.status else "")
+        self._waiting.last_error = error.outcome + (f", HTTP {error.status}" if error.status else "")
         if isinstance(error, RateLimitError) or error.status in _OVERLOADED:
             self._limit.limited(started)
         if isinstance(error, PermanentError):
@@ -244,11 +242,11 @@ class CallPath:
         return spent.seconds + state.upcoming_sleep >= patience.total_s
 
     async def _pause(self, seconds: float, spent: _Spent) -> None:
-        self._pausing += 1
+        self._waiting.pausing += 1
         try:
             await asyncio.sleep(seconds)
         finally:
-            self._pausing -= 1
+            self._waiting.pausing -= 1
             spent.seconds += seconds
 
 

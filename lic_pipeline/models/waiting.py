@@ -17,7 +17,9 @@ logger = logging.getLogger("lic")
 class Waited(Protocol):
     """Something calls may be waiting for."""
 
-    moved_at: float
+    @property
+    def moved_at(self) -> float:
+        """When something last moved (monotonic seconds)."""
 
     def waits_for(self, now: float) -> str:
         """What is waited for, "" when nothing is."""
@@ -42,3 +44,40 @@ async def heartbeat(
         if waits:
             quiet = now - max(path.moved_at for path in known)
             logger.warning("nothing has come back for %.0f s; waiting for %s", quiet, "; ".join(waits))
+
+
+class Waiting:
+    """What the calls of one path are doing: in flight, pausing, or waiting for a slot."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.pausing = 0
+        self.last_error = ""
+        self.moved_at = time.monotonic()
+        self._sent: dict[int, float] = {}
+        self._number = 0
+
+    def sent(self) -> tuple[int, float]:
+        """An attempt begins: its number, and when (monotonic seconds)."""
+        self._number += 1
+        self._sent[self._number] = self.moved_at = time.monotonic()
+        return self._number, self.moved_at
+
+    def ended(self, number: int) -> float:
+        """An attempt has ended, in whatever way: the seconds it took."""
+        self.moved_at = time.monotonic()
+        return self.moved_at - self._sent.pop(number)
+
+    def described(self, now: float, alias: str, allowed: str) -> str:
+        """What is waited for in words, "" when nothing is."""
+        parts = []
+        if self._sent:
+            # Insertion order: the first one is the oldest.
+            oldest = now - next(iter(self._sent.values()))
+            parts.append(f"{len(self._sent)} replies of {alias}, the oldest for {oldest:.0f} s")
+        if self.pausing:
+            parts.append(f"{self.pausing} pauses of {alias} before another attempt (last: {self.last_error})")
+        queued = self.calls - len(self._sent) - self.pausing
+        if queued > 0:
+            parts.append(f"a slot for {queued} calls of {alias} ({allowed} allowed now)")
+        return ", ".join(parts)

@@ -326,7 +326,7 @@ def test_silence_is_explained(serve: Any, entry_for: Any, caplog: pytest.LogCapt
     said = [record.getMessage() for record in caplog.records if "nothing has come back" in record.getMessage()]
     assert 1 <= len(said) <= 3
     assert "2 replies of fake" in said[0]
-    assert "a slot for 1 calls" in said[0]
+    assert "a slot for 1 calls of fake" in said[0]
 
 
 def test_a_run_that_moves_says_nothing(caplog: pytest.LogCaptureFixture) -> None:

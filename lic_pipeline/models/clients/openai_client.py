@@ -7,7 +7,9 @@ documents those models do not expect, and building them costs more than the call
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from lic_pipeline.errors import ConfigError
@@ -50,7 +52,7 @@ class OpenAIClient:
             base_url=base_url,
             max_retries=0,
             timeout=timeout,
-            http_client=DefaultAioHttpClient(timeout=timeout, limits=limits),
+            http_client=DefaultAioHttpClient(timeout=timeout, limits=limits, verify=_certificates()),
         )
 
     async def complete(self, request: ModelRequest) -> Reply:
@@ -94,6 +96,15 @@ class OpenAIClient:
         except (UnicodeError, ValueError, TypeError) as error:
             raise PermanentError(describe(f"the request cannot be sent: {error}", self._secret)) from None
         return response.status_code, response.headers, response.content
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The trusted certificates; reading them costs more than opening a client."""
+    import httpx2
+
+    context: ssl.SSLContext = httpx2.create_ssl_context()
+    return context
 
 
 def _decoded(content: bytes) -> object:
