@@ -10,14 +10,16 @@ import json
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
 
+from lic_pipeline.errors import StorageError
 from lic_pipeline.lake.files import read_parquet, safe_part, write_parquet
 from lic_pipeline.records import Conversation, Setting, Turn
 from lic_pipeline.tables import Column, TableSpec, register
@@ -44,6 +46,8 @@ CONVERSATIONS = register(
             Column("state", "string", "done, or error:<class>"),
             Column("stop_reason", "string", "Why it ended; NULL when it did not end by itself", nullable=True),
             Column("flags", "json", "What a reader of its score must know"),
+            Column("first_turn", "int", "Number of the first own turn, 0 = none", minimum=0),
+            Column("judged_by", "string", "Scorer and reference of the loop, empty where not known"),
             Column("written_ns", "int", "When the row was written (nanoseconds since 1970); never exported"),
         ),
         ("conversation_id",),
@@ -51,7 +55,24 @@ CONVERSATIONS = register(
 )
 
 _TURNS = TypeAdapter(tuple[Turn, ...])
-_SAME_NAMES = ("conversation_id", "purpose", "task", "model", "instruction_id", "run", "seed", "parent_id", "state")
+_SAME_NAMES = (
+    "conversation_id", "purpose", "task", "model", "instruction_id", "run", "seed", "parent_id", "state", "judged_by",
+)  # fmt: skip
+_MERGED_ROWS = 2048
+"""Files of fewer rows are merged; larger ones would have to be held in memory as a whole, again and again."""
+_READ_ROWS = 256
+_WAY_ON = "remove this file: the next run restores its conversations from the ledger without a call"
+
+
+class Ending(NamedTuple):
+    """How a stored conversation ended, without its transcript."""
+
+    instruction_id: str
+    state: str
+    stop_reason: str | None
+    n_turns: int
+    first_turn: int
+    judged_by: str
 
 
 def conversation_row(conversation: Conversation, written_ns: int) -> dict[str, Any]:
@@ -62,8 +83,9 @@ def conversation_row(conversation: Conversation, written_ns: int) -> dict[str, A
         "condition": json.dumps(dict(conversation.condition), sort_keys=True),
         "shard_ids": json.dumps(conversation.shard_ids),
         "system_prompt": conversation.system_prompt,
-        "turns": _TURNS.dump_json(conversation.turns).decode(),
+        "turns": _turns_text(conversation.turns),
         "n_turns": len(conversation.turns),
+        "first_turn": conversation.turns[0].turn if conversation.turns else 0,
         "stop_reason": None if conversation.stop_reason is None else str(conversation.stop_reason),
         "flags": json.dumps(conversation.flags),
         "written_ns": written_ns,
@@ -79,10 +101,24 @@ def conversation_of(row: dict[str, Any]) -> Conversation:
         condition=json.loads(row["condition"]),
         shard_ids=tuple(json.loads(row["shard_ids"])),
         system_prompt=row["system_prompt"],
-        turns=_TURNS.validate_json(row["turns"]),
+        turns=_turns_of(row["turns"]),
         stop_reason=row["stop_reason"],
         flags=tuple(json.loads(row["flags"])),
     )
+
+
+def _turns_text(turns: Sequence[Turn]) -> str:
+    """Turns as JSON. A text with lone surrogates is no UTF-8, so it is written with escapes."""
+    try:
+        return _TURNS.dump_json(tuple(turns)).decode()
+    except PydanticSerializationError:
+        return json.dumps([turn.model_dump(mode="json") for turn in turns])
+
+
+def _turns_of(text: str) -> tuple[Turn, ...]:
+    if "\\ud" in text.lower():  # The fast parser refuses escaped lone surrogates.
+        return _TURNS.validate_python(json.loads(text))
+    return _TURNS.validate_json(text)
 
 
 class ConversationStore:
@@ -103,21 +139,25 @@ class ConversationStore:
 
     def ids(self) -> set[str]:
         """Ids of all stored conversations."""
-        found: set[str] = set()
-        for file in self._files():
-            found.update(read_parquet(file, ["conversation_id"]).column("conversation_id").to_pylist())
+        return {name for (name,) in self._columns("conversation_id")}
+
+    def endings(self, ids: Collection[str]) -> dict[str, Ending]:
+        """How the stored conversations among ``ids`` ended, without reading a transcript."""
+        newest: dict[str, int] = {}
+        found: dict[str, Ending] = {}
+        for name, written, *rest in self._columns("conversation_id", "written_ns", *Ending._fields):
+            if name in ids and written > newest.get(name, -1):
+                newest[name] = written
+                found[name] = Ending(*rest)
         return found
 
     def flags(self, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Flags of the stored conversations among ``ids``, without reading a transcript."""
         wanted = set(ids)
         newest: dict[str, tuple[int, str]] = {}
-        for file in self._files():
-            table = read_parquet(file, ["conversation_id", "written_ns", "flags"])
-            columns = [table.column(name).to_pylist() for name in ("conversation_id", "written_ns", "flags")]
-            for name, written, flags in zip(*columns, strict=True):
-                if name in wanted and written > newest.get(name, (-1, ""))[0]:
-                    newest[name] = written, flags
+        for name, written, flags in self._columns("conversation_id", "written_ns", "flags"):
+            if name in wanted and written > newest.get(name, (-1, ""))[0]:
+                newest[name] = written, flags
         return {name: tuple(json.loads(flags)) for name, (_, flags) in newest.items()}
 
     def file_names(self) -> list[str]:
@@ -125,41 +165,98 @@ class ConversationStore:
         return [f"{file.parent.name}/{file.name}" for file in self._files()]
 
     def read(self, ids: Iterable[str]) -> Iterator[Conversation]:
-        """The stored conversations among ``ids``, file by file, each once; memory holds one file at a time."""
+        """The stored conversations among ``ids``, file by file, each once; memory holds a few hundred at a time.
+
+        Safe while another process appends or compacts. Raises StorageError for a file that cannot be read.
+        """
         wanted = set(ids)
-        newest = self._newest(wanted)
-        for file in self._files():
-            table = read_parquet(file)
-            for row in table.filter(pc.is_in(table.column("conversation_id"), pa.array(sorted(wanted)))).to_pylist():
+        while newest := self._newest(wanted):
+            wanted = set(newest)
+            for row in self._rows(wanted):
                 name = row["conversation_id"]
-                if newest.get(name) == row["written_ns"]:
-                    del newest[name]
+                if name in wanted and newest[name] == row["written_ns"]:
+                    wanted.discard(name)
                     yield conversation_of(row)
+            # What is left was superseded while it was looked for, and its old row compacted away.
 
     def compact(self, most_files: int = 8) -> None:
-        """Merge the files of each setting that has more than ``most_files``; superseded rows fall away."""
+        """Merge small files of each setting that has more than ``most_files``; rows superseded in them fall away."""
         for folder in sorted(self.folder.glob("setting=*")):
             files = sorted(folder.glob("*.parquet"))
             if len(files) <= most_files:
                 continue
-            merged = pa.concat_tables([read_parquet(file) for file in files]).sort_by([("written_ns", "descending")])
-            names = merged.column("conversation_id").to_pylist()
-            first = {name: place for place, name in reversed(list(enumerate(names)))}
-            write_parquet(folder / f"{uuid.uuid4().hex}.parquet", merged.take(pa.array(sorted(first.values()))))
+            group: list[tuple[Path, pa.Table]] = []
             for file in files:
-                file.unlink(missing_ok=True)
+                table = self._read_if_there(file, None)
+                if table is not None and table.num_rows < _MERGED_ROWS:
+                    group.append((file, table))
+                if sum(one.num_rows for _, one in group) >= _MERGED_ROWS:
+                    self._merge(folder, group)
+                    group = []
+            self._merge(folder, group)
 
-    def _newest(self, wanted: set[str]) -> dict[str, int]:
+    def _merge(self, folder: Path, group: Sequence[tuple[Path, pa.Table]]) -> None:
+        if len(group) < 2:
+            return
+        merged = pa.concat_tables([table for _, table in group]).sort_by([("written_ns", "descending")])
+        names = merged.column("conversation_id").to_pylist()
+        first = {name: place for place, name in reversed(list(enumerate(names)))}
+        write_parquet(folder / f"{uuid.uuid4().hex}.parquet", merged.take(pa.array(sorted(first.values()))))
+        for file, _ in group:
+            file.unlink(missing_ok=True)
+
+    def _newest(self, wanted: Collection[str]) -> dict[str, int]:
         newest: dict[str, int] = {}
-        for file in self._files():
-            table = read_parquet(file, ["conversation_id", "written_ns"])
-            pairs = zip(
-                table.column("conversation_id").to_pylist(), table.column("written_ns").to_pylist(), strict=True
-            )
-            for name, written in pairs:
-                if name in wanted and written > newest.get(name, -1):
-                    newest[name] = written
+        for name, written in self._columns("conversation_id", "written_ns") if wanted else ():
+            if name in wanted and written > newest.get(name, -1):
+                newest[name] = written
         return newest
+
+    def _columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """These columns of every row of every file, superseded rows included; a row may come twice."""
+        for file in self._files_as_they_come():
+            table = self._read_if_there(file, list(names))
+            if table is not None:
+                yield from zip(*(table.column(name).to_pylist() for name in names), strict=True)
+
+    def _rows(self, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
+        """Whole rows of these conversations; ``wanted`` may shrink meanwhile."""
+        for file in self._files_as_they_come():
+            if not wanted:
+                return
+            names = self._read_if_there(file, ["conversation_id"])
+            if names is None or not any(name in wanted for name in names.column("conversation_id").to_pylist()):
+                continue
+            try:
+                with file.open("rb") as handle, pq.ParquetFile(handle) as parquet:
+                    for batch in parquet.iter_batches(_READ_ROWS):
+                        ids = batch.column("conversation_id").to_pylist()
+                        places = [place for place, name in enumerate(ids) if name in wanted]
+                        yield from batch.take(pa.array(places, pa.int64())).to_pylist()
+            except FileNotFoundError:
+                continue
+            except (pa.ArrowException, OSError) as error:
+                raise StorageError(f"{file} cannot be read as Parquet: {error}; {_WAY_ON}") from error
+
+    def _files_as_they_come(self) -> Iterator[Path]:
+        """Every file once, also those that appear while the first ones are read (a compaction moves rows there)."""
+        seen: set[Path] = set()
+        while fresh := [file for file in self._files() if file not in seen]:
+            seen.update(fresh)
+            yield from fresh
+
+    def _read_if_there(self, file: Path, columns: list[str] | None) -> pa.Table | None:
+        """A file's table, None when a compaction has just taken it away. Raises StorageError."""
+        try:
+            table = read_parquet(file, columns)
+        except StorageError as error:
+            if not file.exists():
+                return None
+            raise StorageError(f"{error}; {_WAY_ON}") from error
+        lacking = sorted(set(columns or CONVERSATIONS.arrow_schema.names) - set(table.column_names))
+        if lacking:
+            raise StorageError(f"{file} was written by another version (no column {lacking[0]}); {_WAY_ON}")
+        return table
 
     def _setting_folder(self, setting: Setting) -> Path:
         return self.folder / f"setting={safe_part(str(setting))}"

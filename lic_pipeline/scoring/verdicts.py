@@ -8,7 +8,6 @@ from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Extraction, Instruction, Json, Policy, Rung, Verdict
 from lic_pipeline.tasks.protocol import Task
 
-
 _MOST_HASHES = 4096
 _reference_hashes: dict[int, tuple[Instruction, str]] = {}
 

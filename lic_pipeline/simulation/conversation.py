@@ -26,6 +26,7 @@ from lic_pipeline.records import (
     Strategy,
     Turn,
 )
+from lic_pipeline.scoring.verdicts import judge_stamp
 from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN, Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
@@ -138,7 +139,8 @@ class ConversationLoop:
         while True:
             first = not self.turns
             if first:
-                utterance = Utterance(self.cast.task.shard_message(self.instruction, self.shards[0]), 1)
+                opening = self.shards[0]
+                utterance = Utterance(self.cast.task.shard_message(self.instruction, opening), opening.shard_id)
             elif not unrevealed:
                 return
             elif len(self.turns) >= turn_cap(len(self.shards)):
@@ -156,7 +158,11 @@ class ConversationLoop:
         if silent >= SILENT_TURNS_BEFORE_FORCING:
             shard = min(unrevealed, key=lambda candidate: candidate.shard_id)
             return Utterance(self.cast.task.shard_message(self.instruction, shard), shard.shard_id, True, ("forced",))
-        return await self.cast.roles.user.speak(self.cast.task, self.instruction, self.turns, unrevealed, self.journal)
+        said = await self.cast.roles.user.speak(self.cast.task, self.instruction, self.turns, unrevealed, self.journal)
+        if said.revealed is None or said.revealed in {shard.shard_id for shard in unrevealed}:
+            return said
+        # A role that names a shard which is out or does not exist has revealed nothing.
+        return Utterance(said.text, None, said.forced, (*said.flags, "bad_id"))
 
     async def _take_turn(self, utterance: Utterance) -> None:
         number = len(self.turns) + 1 + (len(self.parent.turns) if self.parent else 0)
@@ -236,6 +242,7 @@ class ConversationLoop:
             turns=tuple(self.turns),
             stop_reason=self.stop_reason,
             flags=conversation_flags(self.turns),
+            judged_by=judge_stamp(self.cast.task, self.instruction),
         )
 
 

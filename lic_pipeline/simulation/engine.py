@@ -18,7 +18,7 @@ from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.ledger import Ledger
-from lic_pipeline.models.ledger.records import DONE, OPEN, StoredConversation
+from lic_pipeline.models.ledger.records import DONE, ClaimLostError, StoredConversation
 from lic_pipeline.records import Conversation
 from lic_pipeline.simulation.conversation import Cast, ConversationLoop
 from lic_pipeline.simulation.grading import Grader
@@ -30,12 +30,14 @@ from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.signals import interruptible
 from lic_pipeline.simulation.sink import Sink
 from lic_pipeline.simulation.voices import Voice, open_voice
+from lic_pipeline.simulation.work import Work as Work
 
 CLAIM_BATCH = 256
 SCORING_THREADS = 4
 POLL_SECONDS = 0.25
-RETRIED_BY_THEMSELVES = frozenset({"error:drift"})
-"""Failed states a plain rerun takes up again: they cost no call and their cause is the user's to mend."""
+
+Entry = tuple[Family, Mapping[str, StoredConversation]]
+"""A claimed family with what the ledger holds of it."""
 
 logger = logging.getLogger("lic")
 
@@ -59,49 +61,10 @@ def run(
         return Outcome(0, 0, 0, 0, skipped=plan.skipped)
     work = Work(plan, ledger, ConversationStore(lake, plan.task.name, plan.model.alias))
     if not work.todo:
-        return work.outcome(Progress("", 0), Counter())
+        return _outcome(work, Progress("", 0), Counter())
     require_roles(plan.experiment, plan.model)
     work.take_up()
     return asyncio.run(interruptible(Engine(work, max_connections, budget).run()))
-
-
-class Work:
-    """What of a plan is still to be done, by the ledger's states and what the lake really holds."""
-
-    def __init__(self, plan: Plan, ledger: Ledger, store: ConversationStore) -> None:
-        self.plan = plan
-        self.ledger = ledger
-        self.store = store
-        specs = plan.specs
-        self.total = len(specs)
-        self.states: Mapping[str, str] = ledger.states([spec.conversation_id for spec in specs])
-        in_lake = store.ids()
-        self.settled = {
-            name
-            for name, state in self.states.items()
-            if name in in_lake
-            and (state == DONE or (state.startswith("error:") and state not in RETRIED_BY_THEMSELVES))
-        }
-        self.failed = Counter(self.states[name] for name in self.settled if self.states[name] != DONE)
-        self.todo = [family for family in plan.families if any(self.open_specs(family))]
-
-    def open_specs(self, family: Family) -> Iterator[ConversationSpec]:
-        """Specs of a family that still need an outcome."""
-        return (spec for spec in family.specs if spec.conversation_id not in self.settled)
-
-    def take_up(self) -> None:
-        """Open what has ended by the ledger but is not settled: its row is gone from the lake, or it is retried.
-
-        Only open conversations can be claimed. Their calls are in the ledger, so holding them again costs none.
-        """
-        ended = [name for name, state in self.states.items() if state != OPEN and name not in self.settled]
-        if ended:
-            self.ledger.reopen(ended, error_only=False)
-
-    def outcome(self, progress: Progress, missing: Counter[str]) -> Outcome:
-        """The outcome given what this run did."""
-        already = len(self.settled) - sum(self.failed.values())
-        return Outcome(self.total, already, progress.finished, progress.calls, Counter(self.failed) + missing)
 
 
 class Engine:
@@ -122,18 +85,24 @@ class Engine:
 
     async def run(self) -> Outcome:
         """Do all work; raises the first fatal error after everything finished is stored."""
-        with ThreadPoolExecutor(SCORING_THREADS, thread_name_prefix="lic-scoring") as executor:
+        executor = ThreadPoolExecutor(SCORING_THREADS, thread_name_prefix="lic-scoring")
+        try:
             voice = await open_voice(self.plan, self.work.ledger, executor, self._budget)
             self._scope = voice.budget_scope
             try:
                 await self._work_through(voice, executor)
             finally:
-                await voice.close()
-                await self.sink.flush()
-                await self.work.ledger.flush()
+                try:
+                    await self.sink.flush()
+                    await self.work.ledger.flush()
+                finally:
+                    await voice.close()
+        finally:
+            # Not waited for: an interrupted run ends now, a verdict nobody waits for is worth nothing.
+            executor.shutdown(wait=False, cancel_futures=True)
         if self._fatal is not None:
             raise self._fatal
-        return self.work.outcome(self.progress, self.missing)
+        return _outcome(self.work, self.progress, self.missing)
 
     async def _work_through(self, voice: Voice, executor: ThreadPoolExecutor) -> None:
         roles = voice.roles
@@ -155,19 +124,12 @@ class Engine:
             self.progress.elsewhere = len(self.elsewhere)
 
     def _still_open(self, families: Sequence[Family]) -> list[Family]:
-        names = [spec.conversation_id for family in families for spec in family.specs]
-        states = self.work.ledger.states(names)
-        for name, state in states.items():
-            if name not in self.work.settled and state == DONE:
-                self.work.settled.add(name)
-            elif name not in self.work.settled and state.startswith("error:"):
-                self.work.settled.add(name)
-                self.work.failed[state] += 1
+        self.work.settle([spec for family in families for spec in self.work.open_specs(family)])
         return [family for family in families if any(self.work.open_specs(family))]
 
     async def _pass_over(self, families: Sequence[Family], cast: Cast) -> None:
         """Claim and hold these families; those claimed by another process end up in ``elsewhere``."""
-        queue: asyncio.Queue[tuple[Family, dict[str, StoredConversation]] | None] = asyncio.Queue(self.connections)
+        queue: asyncio.Queue[Entry | None] = asyncio.Queue(self.connections)
         workers = [asyncio.ensure_future(self._worker(queue, cast)) for _ in range(self.connections)]
         producer = asyncio.ensure_future(self._produce(families, queue))
         tasks = [producer, *workers]
@@ -180,51 +142,63 @@ class Engine:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _produce(
-        self, families: Sequence[Family], queue: asyncio.Queue[tuple[Family, dict[str, StoredConversation]] | None]
-    ) -> None:
+    async def _produce(self, families: Sequence[Family], queue: asyncio.Queue[Entry | None]) -> None:
         remaining = iter(families)
         while self._fatal is None and (batch := _batch_of(remaining, self.work)):
-            wanted = [spec.conversation_id for family in batch for spec in self.work.open_specs(family)]
-            won = await self.work.ledger.claim(wanted)
-            mine = [f for f in batch if all(s.conversation_id in won for s in self.work.open_specs(f))]
-            others = [family for family in batch if family not in mine]
-            self.elsewhere.extend(others)
-            given_back = [s.conversation_id for f in others for s in f.specs if s.conversation_id in won]
-            self.work.ledger.release(given_back)
-            known = [s.conversation_id for f in mine for s in f.specs if s.conversation_id in self.work.states]
-            stored = self.work.ledger.load(known) if known else {}
+            wanted = [[spec.conversation_id for spec in self.work.open_specs(family)] for family in batch]
+            won = await self.work.ledger.claim([name for names in wanted for name in names])
+            mine: list[Family] = []
+            for family, names in zip(batch, wanted, strict=True):
+                whole = won.issuperset(names)
+                (mine if whole else self.elsewhere).append(family)
+                if not whole:
+                    self.work.ledger.release([name for name in names if name in won])
+            # Read after the claim: until then another process may have held a part, and paid for it.
+            stored = self.work.ledger.load([spec.conversation_id for family in mine for spec in family.specs])
             for family in mine:
-                await queue.put((family, {s.conversation_id: stored[s.conversation_id] for s in family.specs
-                                          if s.conversation_id in stored}))  # fmt: skip
+                names = [spec.conversation_id for spec in family.specs]
+                await queue.put((family, {name: stored[name] for name in names if name in stored}))
         for _ in range(self.connections):
             await queue.put(None)
 
-    async def _worker(
-        self, queue: asyncio.Queue[tuple[Family, dict[str, StoredConversation]] | None], cast: Cast
-    ) -> None:
+    async def _worker(self, queue: asyncio.Queue[Entry | None], cast: Cast) -> None:
         while (entry := await queue.get()) is not None:
             family, stored = entry
             if self._fatal is not None:
                 self.work.ledger.release([spec.conversation_id for spec in self.work.open_specs(family)])
                 continue
-            await self._hold_family(family, stored, cast)
+            try:
+                await self._hold_family(family, stored, cast)
+            except ClaimLostError as error:
+                # This process stood still beyond its lease (a sleeping machine): whoever took over goes on with it.
+                logger.warning("%s", error)
+                self.work.ledger.release([spec.conversation_id for spec in self.work.open_specs(family)])
+                self.elsewhere.append(family)
 
     async def _hold_family(self, family: Family, stored: Mapping[str, StoredConversation], cast: Cast) -> None:
+        first, *following = family.specs
         parent: Conversation | None = None
-        for spec in family.specs:
-            settled = spec.conversation_id in self.work.settled
-            if settled and (spec is not family.specs[0] or len(family.specs) == 1):
+        if first.conversation_id not in self.work.settled:
+            parent = await self._hold_and_keep(first, stored, cast, None)
+        elif following and self.work.is_done(first):
+            # Settled, but what follows it needs its transcript: every call is in the ledger.
+            parent = await self._hold(first, stored.get(first.conversation_id), cast, None)
+        for spec in following:
+            if spec.conversation_id in self.work.settled:
                 continue
-            if spec.parent_id is not None and (parent is None or parent.state != DONE):
+            if parent is not None and parent.state == DONE:
+                await self._hold_and_keep(spec, stored, cast, parent)
+            else:
                 self.missing["parent_missing"] += 1
                 self.work.ledger.release([spec.conversation_id])
-                continue
-            conversation = await self._hold(spec, stored.get(spec.conversation_id), cast, parent)
-            if spec is family.specs[0]:
-                parent = conversation
-            if conversation is not None and not settled:
-                await self._finished(conversation)
+
+    async def _hold_and_keep(
+        self, spec: ConversationSpec, stored: Mapping[str, StoredConversation], cast: Cast, parent: Conversation | None
+    ) -> Conversation | None:
+        conversation = await self._hold(spec, stored.get(spec.conversation_id), cast, parent)
+        if conversation is not None:
+            await self._finished(conversation)
+        return conversation
 
     async def _hold(
         self, spec: ConversationSpec, stored: StoredConversation | None, cast: Cast, parent: Conversation | None
@@ -281,3 +255,8 @@ def _batch_of(families: Iterator[Family], work: Work) -> list[Family]:
         if size >= CLAIM_BATCH // 2:
             break
     return batch
+
+
+def _outcome(work: Work, progress: Progress, missing: Counter[str]) -> Outcome:
+    already = len(work.settled) - sum(work.failed.values())
+    return Outcome(work.total, already, progress.finished, progress.calls, Counter(work.failed) + missing)

@@ -95,7 +95,8 @@ class IdentityBuilder:
     @cached_property
     def _multi_turn_fields(self) -> Mapping[str, Json]:
         experiment = self.experiment
-        mode = simulator_mode(experiment, self.model)
+        # Refinement tasks have no user model: their shards come in order, every reply is an attempt.
+        mode = simulator_mode(experiment, self.model) if self.task.kind == "binary" else "scripted"
         user: dict[str, Json] = {"mode": mode}
         if mode == "llm":
             user |= {"fidelity": experiment.fidelity, **role_fields(experiment.user_model, "user")}

@@ -1,10 +1,13 @@
 """The journal of one conversation: calls and decisions are read where they are stored, made and recorded where not.
 
-A stored call with the same key and another request is drift: nothing is called, nothing overwritten.
+A stored call with the same key and another request is drift: nothing is called, nothing overwritten. In a new epoch
+what an older one holds is used as far as it still fits: calls while their request is the same, what the user said while
+nothing was called anew, verdicts never (they are decided again by current code).
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable
 
@@ -16,6 +19,9 @@ from lic_pipeline.models.request import REQUEST_FIELDS, request_hash
 from lic_pipeline.records import Json, Reply
 
 Send = Callable[[], Awaitable[Reply]]
+
+JUDGED = frozenset({"turn"})
+"""Kinds of decisions that say what a reply is worth, not what was said."""
 
 
 class Journal:
@@ -38,6 +44,7 @@ class Journal:
         self._decisions = dict(stored.decisions) if stored else {}
         self._epoch = stored.epoch if stored else 0
         self._budget_scope = budget_scope
+        self._diverged = False
         self.calls_made = 0
         self.cost_usd = 0.0
 
@@ -52,29 +59,47 @@ class Journal:
             differs = next((f for f in REQUEST_FIELDS if stored.request_fields.get(f) != fields[f]), "request")
             raise DriftError(self.conversation_id, str(key), differs)
         started = time.perf_counter()
-        reply = without_secrets(await send())
+        reply, document = as_kept(await send())
+        latency = time.perf_counter() - started
+        self._diverged = True
         self.calls_made += 1
         self.cost_usd += reply.cost_usd or 0.0
-        latency = time.perf_counter() - started
-        await self._ledger.record_call(
-            self.conversation_id, key, wanted, fields, reply.model_dump(mode="json"), latency,
+        new = await self._ledger.record_call(
+            self.conversation_id, key, wanted, fields, document, latency,
             model=fields["model"], budget_scope=self._budget_scope,
         )  # fmt: skip
-        return reply
+        return reply if new else self._first_answer(key)
+
+    def _first_answer(self, key: CallKey) -> Reply:
+        """What another process was answered to the same request: the ledger kept that, so it counts, not ours."""
+        stored = self._ledger.load([self.conversation_id])[self.conversation_id].calls[key]
+        return Reply.model_validate(stored.reply)
 
     def decision(self, kind: str, turn: int) -> Json | None:
-        """The stored decision, None when there is none."""
+        """The stored decision, None when there is none that still stands."""
         found = self._decisions.get((kind, turn))
-        return None if found is None else found.value
+        if found is None or (found.epoch < self._epoch and (kind in JUDGED or self._diverged)):
+            return None
+        return found.value
 
     def decide(self, kind: str, turn: int, value: Json, version: str) -> None:
         """Record a decision."""
         self._ledger.record_decision(self.conversation_id, kind, turn, value, version)
 
 
-def without_secrets(reply: Reply) -> Reply:
-    """The reply as the ledger will keep it, so that a conversation and its replay read the same text."""
-    text, reasoning = redact(reply.text), redact(reply.reasoning)
-    if text == reply.text and reasoning == reply.reasoning:
-        return reply
-    return reply.model_copy(update={"text": text, "reasoning": reasoning, "flags": (*reply.flags, "redacted")})
+def as_kept(reply: Reply) -> tuple[Reply, dict[str, Json]]:
+    """The reply as the ledger will keep it, and its JSON: a conversation and its replay must read the same text."""
+    document = reply.model_dump(mode="json")
+    redacted = _redacted(document)
+    if redacted == document:
+        return reply, document
+    redacted["flags"] = [*redacted["flags"], "redacted"]
+    return Reply.model_validate(redacted), redacted
+
+
+def _redacted(document: dict[str, Json]) -> dict[str, Json]:
+    plain = {name: redact(value) if isinstance(value, str) else value for name, value in document.items()}
+    # Tool calls are nested, so their JSON is redacted, as the ledger does it with the whole reply.
+    if plain["tool_calls"]:
+        plain["tool_calls"] = json.loads(redact(json.dumps(plain["tool_calls"])))
+    return plain
