@@ -32,7 +32,7 @@ def score_manifest(
     store: VerdictStore,
     turn_scorer: TurnScorer = score_turns,
 ) -> tuple[list[Row], list[Row]]:
-    """Rows of both tables, ordered as the manifest. Imported logs bring a ``turn_scorer`` that knows what they record."""
+    """Rows of both tables, ordered as the manifest; imported logs bring a ``turn_scorer`` of their own."""
     planned = {row["conversation_id"]: row for row in manifest}
     attempts: dict[str, list[Row]] = {}
     scores: dict[str, Row] = {}

@@ -58,7 +58,7 @@ def _stopped_early(
         if ending.instruction_id not in stamps:
             instruction = plan.items[ending.instruction_id].instruction
             stamps[ending.instruction_id] = judge_stamp(plan.task, instruction)
-        if ending.judged_by and ending.judged_by != stamps[ending.instruction_id]:
+        if ending.judged_by != stamps[ending.instruction_id]:
             keys[name] = digest("\x1f".join(("stopped-early", name, ending.judged_by, stamps[ending.instruction_id])))
     known = {name: cache.verdict(key) for name, key in keys.items()}
     early = {name for name, found in known.items() if found is not None and found["early"]}

@@ -87,6 +87,8 @@ class ConversationLoop:
         self._history = HistoryHash()
         self._system = ""
         self.stop_reason: StopReason | None = None
+        self._stamp = judge_stamp(cast.task, self.instruction)
+        self._stamps: set[str] = set()
 
     async def run(self) -> Conversation:
         """Hold the conversation to its end. Errors of calls other than context overflow are raised as they are."""
@@ -202,6 +204,7 @@ class ConversationLoop:
         stored = self.journal.decision("turn", number)
         if stored is not None:
             attempt = None if stored["attempt"] is None else Attempt.model_validate(stored["attempt"])
+            self._stamps.add(stored.get("judged_by", ""))
             return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt
         rule = self.cast.task.label(reply, self.instruction)
         strategy = await self.cast.roles.classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
@@ -210,6 +213,7 @@ class ConversationLoop:
             "strategy": str(strategy),
             "rule_strategy": str(rule),
             "attempt": None if attempt is None else attempt.model_dump(mode="json"),
+            "judged_by": self._stamp,
         }
         self.journal.decide("turn", number, value, str(self.cast.task.scorer_version))
         return strategy, rule, attempt
@@ -223,6 +227,10 @@ class ConversationLoop:
             return False
         attempt = self.turns[-1].attempt
         return attempt is not None and attempt.verdict is not None and attempt.verdict.correct
+
+    def _judged_by(self) -> str:
+        """Stamp of the turns' judgements; of several the one that is not today's, so that it is looked at again."""
+        return min(self._stamps - {self._stamp}, default=self._stamp)
 
     def _conversation(self) -> Conversation:
         spec = self.spec
@@ -242,7 +250,7 @@ class ConversationLoop:
             turns=tuple(self.turns),
             stop_reason=self.stop_reason,
             flags=conversation_flags(self.turns),
-            judged_by=judge_stamp(self.cast.task, self.instruction),
+            judged_by=self._judged_by(),
         )
 
 

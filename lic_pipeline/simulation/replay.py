@@ -118,6 +118,7 @@ class _Restored(Journal):
         super().__init__(ledger, held.conversation_id)
         self._turns = {turn.turn: turn for turn in held.turns}
         self._overflowed = held.stop_reason is StopReason.CONTEXT
+        self._judged_by = held.judged_by
 
     async def call(self, key: CallKey, fields: dict[str, str], send: Send) -> Reply:
         """The assistant's reply of that turn, recorded. Raises ReplayError when the lake has none."""
@@ -142,6 +143,7 @@ class _Restored(Journal):
             "strategy": str(known.strategy),
             "rule_strategy": str(known.rule_strategy),
             "attempt": None if attempt is None else attempt.model_dump(mode="json"),
+            "judged_by": self._judged_by,
         }
         self.decide("turn", turn, value, "0" if attempt is None else str(attempt.scorer_version))
         return value
