@@ -66,7 +66,7 @@ def test_a_run_through_thirty_percent_faults(tmp_path: Path, serve: Any, items: 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_and_run_again(tmp_path: Path, serve: Any, kills: int) -> None:
-    items, connections = (40, 8) if kills < 10 else (200, 8)
+    items, connections = (25, 8) if kills < 10 else (200, 8)
     calm: FaultServer = serve()
     hold(tmp_path / "calm", entry_at(calm.url), items)
     server: FaultServer = serve(chance={"500": 0.05, "reset": 0.05}, delay_s=0.02)
