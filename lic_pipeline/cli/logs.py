@@ -103,25 +103,27 @@ def _summary(imported: Imported, experiment: str) -> Row:
 
 
 def _rescored(home: Home, imported: Imported, experiment: str, differences: Path | None) -> Row:
-    """Publish the import and compute its two tables; rows are kept only as numbers, never as transcripts."""
+    """Publish the import and compute its two tables; of each conversation only sums are kept."""
     from lic_pipeline.cli.running import open_ledger
-    from lic_pipeline.logs.comparison import comparison_rows
+    from lic_pipeline.logs.comparison import Comparison
     from lic_pipeline.logs.differences import attempt_differences
     from lic_pipeline.logs.publish import publish_import, write_changed
     from lic_pipeline.logs.tables import LOG_COMPARISON
-    from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT, artefact_rows
+    from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT, Artefact
     from lic_pipeline.scoring.sink import open_sink
 
-    rows: list[Row] = []
+    compared, decomposed = Comparison(), Artefact()
     with ExitStack() as stack:
         ledger = stack.enter_context(open_ledger(home))
         sink = stack.enter_context(open_sink(str(differences))) if differences else None
         for part in publish_import(home.lake, imported, experiment, ledger):
-            rows += part
+            for row in part:
+                compared.add(row)
+                decomposed.add(row)
             if sink is not None:
                 for found in attempt_differences(home.lake, part):
                     sink.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-    comparison, artefact = comparison_rows(rows), artefact_rows(rows)
+    comparison, artefact = compared.rows(), decomposed.rows()
     partition = {"experiment": experiment}
     write_changed(home.lake, LOG_COMPARISON, partition, comparison)
     write_changed(home.lake, MEASUREMENT_ARTEFACT, partition, artefact)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
 Row = Mapping[str, Any]
 EXAMPLES = 3
 _KEY = ("experiment", "condition", "task", "model", "setting")
+_COUNTS = ("n_conversations", "n_missing", "attempts", "reproduced", "n_up", "n_down")
 _MEANS = {
     "recorded": "recorded",
     "reference": "reference_last",
@@ -20,43 +22,67 @@ _MEANS = {
 }
 
 
-def comparison_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """One row per cell of the given ``imported_logs`` rows, by key. Means are over instructions of means over runs."""
-    cells: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        cells[tuple(row[name] for name in _KEY)].append(row)
-    return [_cell(key, cells[key]) for key in sorted(cells)]
+@dataclass
+class _Cell:
+    """Sums of one cell; no row is kept."""
+
+    signature: str
+    sums: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(dict))
+    counts: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    n_reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, row: Row) -> None:
+        """Take one conversation."""
+        of_instruction = self.sums[row["instruction_id"]]
+        for name, column in _MEANS.items():
+            if row[column] is not None:
+                total, count = of_instruction.get(name, (0.0, 0.0))
+                of_instruction[name] = [total + row[column], count + 1]
+        recorded, robust = row["recorded"], row["robust"]
+        self.counts["n_conversations"] += 1
+        self.counts["n_missing"] += robust is None
+        self.counts["attempts"] += row["attempts"]
+        self.counts["reproduced"] += row["reproduced"]
+        if recorded is not None and robust is not None:
+            self.counts["n_up"] += robust > recorded
+            self.counts["n_down"] += robust < recorded
+        for reason in json.loads(row["reasons"]):
+            self.n_reasons[reason] += 1
+            if len(self.reasons[reason]) < EXAMPLES:
+                self.reasons[reason].append(row["conv_id"] or row["conversation_id"])
+
+    def mean(self, name: str) -> float | None:
+        """Mean over instructions of the mean over runs; None when no conversation has a value."""
+        cells = [self.sums[one][name] for one in sorted(self.sums) if name in self.sums[one]]
+        return fmean(total / count for total, count in cells) if cells else None
 
 
-def _cell(key: Sequence[Any], rows: Sequence[Row]) -> dict[str, Any]:
-    known = [(row["recorded"], row["robust"]) for row in rows if None not in (row["recorded"], row["robust"])]
+class Comparison:
+    """Takes rows of ``imported_logs`` one by one, and gives one row per cell."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[str, ...], _Cell] = {}
+
+    def add(self, row: Row) -> None:
+        """Take one conversation."""
+        key = tuple(row[name] for name in _KEY)
+        if key not in self._cells:
+            self._cells[key] = _Cell(row["signature"])
+        self._cells[key].add(row)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per cell, by key."""
+        return [_row(key, self._cells[key]) for key in sorted(self._cells)]
+
+
+def _row(key: tuple[str, ...], cell: _Cell) -> dict[str, Any]:
+    reasons = {name: {"n": cell.n_reasons[name], "examples": ids} for name, ids in cell.reasons.items()}
     return {
         **dict(zip(_KEY, key, strict=True)),
-        "n_conversations": len(rows),
-        "n_instructions": len({row["instruction_id"] for row in rows}),
-        **{name: mean_over_instructions(rows, column) for name, column in _MEANS.items()},
-        "n_missing": sum(row["robust"] is None for row in rows),
-        "attempts": sum(row["attempts"] for row in rows),
-        "reproduced": sum(row["reproduced"] for row in rows),
-        "n_up": sum(robust > recorded for recorded, robust in known),
-        "n_down": sum(robust < recorded for recorded, robust in known),
-        "reasons": json.dumps(_reasons(rows), sort_keys=True),
-        "signature": rows[0]["signature"],
+        "n_instructions": len(cell.sums),
+        **{name: cell.mean(name) for name in _MEANS},
+        **{name: int(cell.counts[name]) for name in _COUNTS},
+        "reasons": json.dumps(reasons, sort_keys=True),
+        "signature": cell.signature,
     }
-
-
-def mean_over_instructions(rows: Iterable[Row], column: str) -> float | None:
-    """Mean over instructions of the mean over their runs; rows without a value are left out; None when none has one."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        if row[column] is not None:
-            values[row["instruction_id"]].append(row[column])
-    return fmean(fmean(values[name]) for name in sorted(values)) if values else None
-
-
-def _reasons(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        for reason in json.loads(row["reasons"]):
-            found[reason].append(row["conv_id"] or row["conversation_id"])
-    return {reason: {"n": len(ids), "examples": ids[:EXAMPLES]} for reason, ids in found.items()}

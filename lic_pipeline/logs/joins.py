@@ -14,7 +14,8 @@ from lic_pipeline.errors import InputError, RecordError
 from lic_pipeline.logs.names import instruction_id
 from lic_pipeline.logs.parse import LogConversation
 from lic_pipeline.records import Instruction, Setting, ShardedInstruction
-from lic_pipeline.sharding.sources import all_instructions, sharded_for
+from lic_pipeline.sharding.release_store import stored_records
+from lic_pipeline.sharding.sources import all_instructions, interpreted, sharded_for
 from lic_pipeline.tasks.registry import task_names
 
 _TEXT_TASKS = frozenset({"math", "actions", "database"})
@@ -49,7 +50,8 @@ class References:
         if isinstance(sources, str):
             raise UnjoinedError("no_benchmark", sources)
         name = instruction_id(log.task_id, log.task)
-        found = sources.by_id.get(f"released/{name}") or sources.by_id.get(name) or sources.by_id.get(log.task_id)
+        names = (log.task_id, f"released/{name}", name)  # the record of that very name first: logs came from records
+        found = next((sources.by_id[one] for one in names if one in sources.by_id), None)
         if found is None:
             raise UnjoinedError(
                 "unknown_item",
@@ -83,8 +85,10 @@ class References:
         except InputError as error:
             return str(error)
         sharded = sharded_for(instructions, self.home).sharded
-        by_id = {str(i.metadata["released_id"]): i for i in instructions if "released_id" in i.metadata}
-        return _Sources(by_id | {i.instruction_id: i for i in instructions}, sharded)
+        by_id = {instruction.instruction_id: instruction for instruction in instructions}
+        records = interpreted(stored_records(self.home), [task], instructions)
+        named = {item.record_id: by_id.get(item.instruction.instruction_id) for item in records if item.instruction}
+        return _Sources(by_id | {name: found for name, found in named.items() if found is not None}, sharded)
 
     def _same(self, log: LogConversation, found: Instruction, sharded: ShardedInstruction | None) -> bool:
         first = _squeezed(log.trace.turns[0].user)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from lic_pipeline.logs.rescoring import STEPS
 from lic_pipeline.logs.tables import STEP_SCORES
 from lic_pipeline.metrics.degradation import paired_interval
 from lic_pipeline.metrics.intervals import Interval, ci_items
+from lic_pipeline.metrics.statistics import IntArray
+from lic_pipeline.metrics.subsets import FloatArray
 from lic_pipeline.models.request import digest
 from lic_pipeline.tables import Column, TableSpec, register
 
@@ -57,7 +59,7 @@ MEASUREMENT_ARTEFACT = register(
             Column("model", "string", "Model, * = all, weighing equally"),
             Column("setting", "string", "Setting, or a setting minus FULL over the instructions both have"),
             Column("kind", "string", "What the row is", choices=("level", "step", "total", "variant")),
-            Column("position", "int", "Place in the order of its kind", minimum=0),
+            Column("position", "int", "Place in order: of levels, of changes (steps, totals, variants)", minimum=0),
             Column("name", "string", "Name of the level, step, total or variant"),
             _number("value", "Mean score; of a step or total: after it; points"),
             _number("value_low", "Lower end, 95%, over instructions"),
@@ -83,49 +85,57 @@ MEASUREMENT_ARTEFACT = register(
 _FEW = 10
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The rows of one setting, and which were left out."""
+_CHANGES = (
+    *(("step", name, before, after) for name, before, after in zip(STEPS, STEP_SCORES, STEP_SCORES[1:], strict=False)),
+    *(("total", name, before, after) for name, before, after in TOTALS),
+    *(("variant", name, "robust_max", name) for name in VARIANTS),
+)
+"""Kind, name, column before and column after of everything that has a change, in order."""
+_NEEDED = tuple(dict.fromkeys((*STEP_SCORES, *VARIANTS, "recorded_max", "reference_max")))
+_COLUMNS = (*_NEEDED, "score_cumulative", "incremental")
 
-    rows: list[Row]
-    left_out: int
+
+@dataclass
+class _Part:
+    """Sums over the conversations of one setting; transcripts and rows are gone, so memory stays flat."""
+
+    sums: dict[str, dict[str, FloatArray]] = field(default_factory=lambda: defaultdict(dict))
+    moved: dict[tuple[str, str], IntArray] = field(default_factory=dict)
+    attempts: dict[str, IntArray] = field(default_factory=dict)
+    signatures: set[str] = field(default_factory=set)
+    n: int = 0
+    left_out: int = 0
+
+    def add(self, row: Row) -> None:
+        """Take one conversation, or count it as left out."""
+        if any(row[column] is None for column in _NEEDED):
+            self.left_out += 1
+            return
+        self.n += 1
+        self.signatures.add(row["signature"])
+        values = [row.get(column) for column in _COLUMNS[:-1]]
+        values.append(_incremental(row))
+        known = np.array([(0.0, 0.0) if value is None else (value, 1.0) for value in values])
+        of_instruction = self.sums[row["instruction_id"]]
+        if row["model"] in of_instruction:
+            of_instruction[row["model"]] += known
+        else:
+            of_instruction[row["model"]] = known
+        for kind, name, before, after in _CHANGES:
+            step = np.array([row[after] > row[before], row[after] < row[before]], dtype=np.int64)
+            self.moved[kind, name] = self.moved.get((kind, name), _NOTHING) + step
+        for name, move in json.loads(row["moves"]).items():
+            self.attempts[name] = self.attempts.get(name, _NOTHING) + np.array(move, dtype=np.int64)
 
     def means(self, column: str) -> dict[str, float]:
         """By instruction: mean over models of the mean over runs; instructions without a value are not there."""
-        values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for row in self.rows:
-            if row[column] is not None:
-                values[row["instruction_id"]][row["model"]].append(row[column])
-        return {
-            name: float(np.mean([np.mean(models[model]) for model in sorted(models)]))
-            for name, models in sorted(values.items())
-        }
-
-
-def artefact_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """All rows of ``measurement_artefact`` for the given rows of ``imported_logs``, in key order."""
-    groups: dict[tuple[str, str, str, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        for model in (row["model"], ALL):
-            groups[row["experiment"], row["condition"], row["task"], model][row["setting"]].append(row)
-    return [row for key in sorted(groups) for row in _group(key, groups[key])]
-
-
-def _group(key: tuple[str, str, str, str], settings: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Any]]:
-    parts = {setting: _part(rows) for setting, rows in sorted(settings.items())}
-    identity = dict(zip(("experiment", "condition", "task", "model"), key, strict=True))
-    for setting, part in parts.items():
-        yield from ({**identity, **row} for row in _setting_rows(key, setting, part, None))
-    for setting, part in parts.items():
-        if setting != "FULL" and "FULL" in parts:
-            name = f"{setting}-FULL"
-            yield from ({**identity, **row} for row in _setting_rows(key, name, part, parts["FULL"]))
-
-
-def _part(rows: Sequence[Row]) -> _Part:
-    needed = (*STEP_SCORES, *VARIANTS, "recorded_max", "reference_max")
-    kept = [row for row in rows if all(row[column] is not None for column in needed)]
-    return _Part([{**row, "incremental": _incremental(row)} for row in kept], len(rows) - len(kept))
+        place = _COLUMNS.index(column)
+        found = {}
+        for instruction, models in sorted(self.sums.items()):
+            cells = [models[model][place] for model in sorted(models) if models[model][place, 1]]
+            if cells:
+                found[instruction] = float(np.mean([total / count for total, count in cells]))
+        return found
 
 
 def _incremental(row: Row) -> float | None:
@@ -134,7 +144,45 @@ def _incremental(row: Row) -> float | None:
     return 100.0 if row["score_cumulative"] == 100.0 and row["robust_max"] < 100.0 else 0.0
 
 
-def _setting_rows(key: tuple[str, ...], setting: str, part: _Part, full: _Part | None) -> Iterator[dict[str, Any]]:
+_NOTHING: IntArray = np.zeros(2, dtype=np.int64)
+_Key = tuple[str, str, str, str]
+
+
+class Artefact:
+    """Takes rows of ``imported_logs`` one by one, and gives the rows of ``measurement_artefact``."""
+
+    def __init__(self) -> None:
+        self._groups: dict[_Key, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
+
+    def add(self, row: Row) -> None:
+        """Take one conversation."""
+        for model in (row["model"], ALL):
+            self._groups[row["experiment"], row["condition"], row["task"], model][row["setting"]].add(row)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows, in key order; differences from FULL after the settings."""
+        return [row for key in sorted(self._groups) for row in _group(key, self._groups[key])]
+
+
+def artefact_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """All rows of ``measurement_artefact`` for the given rows of ``imported_logs``."""
+    artefact = Artefact()
+    for row in rows:
+        artefact.add(row)
+    return artefact.rows()
+
+
+def _group(key: _Key, parts: Mapping[str, _Part]) -> Iterator[dict[str, Any]]:
+    identity = dict(zip(("experiment", "condition", "task", "model"), key, strict=True))
+    full = parts.get("FULL")
+    for setting in sorted(parts):
+        yield from ({**identity, **row} for row in _setting_rows(key, setting, parts[setting], None))
+    for setting in sorted(parts):
+        if setting != "FULL" and full is not None:
+            yield from ({**identity, **row} for row in _setting_rows(key, f"{setting}-FULL", parts[setting], full))
+
+
+def _setting_rows(key: _Key, setting: str, part: _Part, full: _Part | None) -> Iterator[dict[str, Any]]:
     """Rows of one setting, or of its difference from FULL when ``full`` is given."""
 
     def values(column: str) -> dict[str, float]:
@@ -144,47 +192,24 @@ def _setting_rows(key: tuple[str, ...], setting: str, part: _Part, full: _Part |
         other = full.means(column)
         return {name: own[name] - other[name] for name in own if name in other}
 
-    counted = _Counts(part.rows + (full.rows if full else []))
     identity = (*key, setting)
     for place, (name, column) in enumerate(LEVELS):
         if found := values(column):
             yield _row(setting, "level", place, name, found, None, identity, part, full)
-    for place, (name, before, after) in enumerate(zip(STEPS, STEP_SCORES, STEP_SCORES[1:], strict=False)):
+    for place, (kind, name, before, after) in enumerate(_CHANGES):
         if found := values(after):
-            row = _row(setting, "step", place, name, found, values(before), identity, part, full)
-            yield row | counted.step(name, before, after)
-    for place, (name, before, after) in enumerate(TOTALS):
-        if found := values(after):
-            row = _row(setting, "total", place, name, found, values(before), identity, part, full)
-            yield row | counted.conversations(before, after)
-    for place, name in enumerate(VARIANTS):
-        if found := values(name):
-            row = _row(setting, "variant", place, name, found, values("robust_max"), identity, part, full)
-            yield row | counted.conversations("robust_max", name)
+            row = _row(setting, kind, place, name, found, values(before), identity, part, full)
+            yield row | _counts(kind, name, [part] if full is None else [part, full])
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """Counts of what went up and down; for a difference from FULL, in both of its settings."""
-
-    rows: list[Row]
-
-    def conversations(self, before: str, after: str) -> dict[str, int | None]:
-        """Conversations that rose and fell from one column to another."""
-        return {
-            "conversations_up": sum(row[after] > row[before] for row in self.rows),
-            "conversations_down": sum(row[after] < row[before] for row in self.rows),
-        }
-
-    def step(self, name: str, before: str, after: str) -> dict[str, int | None]:
-        """The same for a step, with its attempts."""
-        moves = [json.loads(row["moves"]).get(name) for row in self.rows]
-        known = [move for move in moves if move is not None]
-        attempts = {
-            "attempts_up": sum(up for up, _ in known) if known else None,
-            "attempts_down": sum(down for _, down in known) if known else None,
-        }
-        return {**self.conversations(before, after), **attempts}
+def _counts(kind: str, name: str, parts: Sequence[_Part]) -> dict[str, int | None]:
+    """What went up and down; for a difference from FULL, in both of its settings."""
+    up, down = sum((part.moved.get((kind, name), _NOTHING) for part in parts), _NOTHING).tolist()
+    counts: dict[str, int | None] = {"conversations_up": up, "conversations_down": down}
+    moved = [part.attempts[name] for part in parts if kind == "step" and name in part.attempts]
+    if moved:
+        counts["attempts_up"], counts["attempts_down"] = sum(moved, _NOTHING).tolist()
+    return counts
 
 
 def _row(
@@ -217,7 +242,7 @@ def _row(
         "change_method": moved.method if moved else None,
         "n_instructions": len(values),
         "few": len(values) < _FEW,
-        "n_conversations": sum(len(one.rows) for one in parts),
+        "n_conversations": sum(one.n for one in parts),
         "n_left_out": sum(one.left_out for one in parts),
         "conversations_up": None,
         "conversations_down": None,
@@ -228,7 +253,7 @@ def _row(
 
 
 def _signature(parts: Sequence[_Part]) -> str:
-    found = sorted({str(row["signature"]) for part in parts for row in part.rows})
+    found = sorted({signature for part in parts for signature in part.signatures})
     return found[0] if len(found) == 1 else digest("\n".join(found))[:16]
 
 
