@@ -58,6 +58,9 @@ def add(
     ] = None,
     system: Annotated[str | None, typer.Option("--system", help="system, developer or merge.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Roles must alternate.")] = False,
+    output_limit: Annotated[
+        str | None, typer.Option("--output-limit", help="max_tokens (default) or max_completion_tokens.")
+    ] = None,
     reasoning: Annotated[bool, typer.Option("--reasoning", help="It reasons before it answers.")] = False,
     fixed_temperature: Annotated[bool, typer.Option("--fixed-temperature", help="It takes no temperature.")] = False,
 ) -> None:
@@ -76,6 +79,7 @@ def add(
         "context_window": context_window,
         "price": None if price is None else {"prompt": price[0], "completion": price[1]},
         "chat": {name: value for name, value in chat.items() if value is not None},
+        "output_limit": output_limit,
         "reasoning": reasoning or None,
         "temperature": "fixed" if fixed_temperature else None,
     }

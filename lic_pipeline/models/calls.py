@@ -130,6 +130,8 @@ class CallPath:
         except CallError as error:
             if not error.retried:
                 raise
+            # Another call has met the reason to stop: this conversation stays open, it did not fail by itself.
+            self._refuse_if_over()
             tried = retrying.statistics.get("attempt_number", 1)
             message = f"{self.entry.alias}: {error} (gave up after {tried} attempts)"
             raise type(error)(message, status=error.status, retry_after=error.retry_after) from error

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +15,13 @@ from fault_server import TRANSIENT, FaultServer
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models import errors
+from lic_pipeline.models.access import ModelAccess
 from lic_pipeline.models.budget import Budget, BudgetWatch, require_countable
 from lic_pipeline.models.calls import REFUSALS_IN_A_ROW, CallPath
 from lic_pipeline.models.clients import open_client
+from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.ledger.records import CallKey
-from lic_pipeline.models.limits import AdaptiveLimit
+from lic_pipeline.models.limits import REREAD_SECONDS, AdaptiveLimit
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.models.waiting import heartbeat
@@ -176,6 +179,35 @@ def test_requests_refused_from_the_start_stop_the_run(serve: Any, entry_for: Any
     assert server.requests == REFUSALS_IN_A_ROW
     assert type(results[-1]) is errors.AccessError
     assert "refused the first 8 requests" in str(results[-1])
+
+
+def test_calls_that_pause_when_the_run_stops_say_why(serve: Any, entry_for: Any) -> None:
+    server = serve(["429_after", "401"], retry_after_s=0.3)
+    results = on_path(entry_for(server, limits={"concurrency": 2}), lambda path: many(path, 2), Records())
+    assert [type(result) for result in results] == [errors.AccessError, errors.AccessError]
+    assert server.requests == 2
+
+
+def test_runs_on_one_ledger_share_a_limit(serve: Any, entry_for: Any, tmp_path: Path) -> None:
+    server = serve(delay_s=0.02)
+    entry = entry_for(server, limits={"concurrency": 8})
+
+    async def run() -> None:
+        with Ledger.open(tmp_path) as one, Ledger.open(tmp_path) as two:
+            runs = [ModelAccess(one), ModelAccess(two)]
+            paths = [await access.path(entry) for access in runs]
+            for path in paths:
+                await path.complete(request("first"), "c", KEY)
+            # The first run reads the number of live runs again only after a while.
+            await asyncio.sleep(REREAD_SECONDS + 0.1)
+            server.most_in_flight = 0
+            results = await asyncio.gather(*(many(path, 40) for path in paths))
+            assert all(isinstance(reply, Reply) for replies in results for reply in replies)
+            for access in runs:
+                await access.close()
+
+    asyncio.run(run())
+    assert server.most_in_flight == 8
 
 
 def test_one_bad_request_does_not_stop_the_others(serve: Any, entry_for: Any) -> None:
