@@ -109,13 +109,7 @@ def _scored(lake: Path, task: Task, model: str, manifest: Rows, book: Ledger) ->
 def _results(
     lake: Path, task: str, model: str, answers: Rows, scores: Rows, check: dg.AssetCheckResult
 ) -> Iterator[dg.MaterializeResult]:
-    experiments = sorted({row["experiment"] for row in scores})
-    links = {
-        spec.name: ", ".join(
-            str(partition_path(lake, spec.name, manifest_partition(name, task, model))) for name in experiments
-        )
-        for spec in (EXTRACTED_ANSWERS, SCORES)
-    }
+    links = {spec.name: _link(lake, spec.name, task, model, scores) for spec in (EXTRACTED_ANSWERS, SCORES)}
     refused = {"refused": "the last good version stays"} if blocks(check) else {}
     yield dg.MaterializeResult(
         asset_key="extracted_answers",
@@ -140,6 +134,14 @@ def _results(
         },
         check_results=[check],
     )
+
+
+def _link(lake: Path, table: str, task: str, model: str, scores: Rows) -> str:
+    """The partition's file; where several experiments have one each, the folder above them all."""
+    experiments = {row["experiment"] for row in scores}
+    if len(experiments) != 1:
+        return str(lake / table)
+    return str(partition_path(lake, table, manifest_partition(experiments.pop(), task, model)))
 
 
 def _means(scores: Rows) -> Iterator[tuple[str, str, int, int, float | None]]:

@@ -34,7 +34,9 @@ class UniqueKeyConstraint(constraints.DataFrameConstraint):
 
     def __init__(self, key: tuple[str, ...]) -> None:
         self.key = list(key)
-        super().__init__(error_description=f"{', '.join(key)} is unique", markdown_description=", ".join(key))
+        super().__init__(  # type: ignore[no-untyped-call]
+            error_description=f"{', '.join(key)} is unique", markdown_description=", ".join(key)
+        )
 
     def validate(self, dataframe: pd.DataFrame) -> None:
         """Raise when rows share a key."""

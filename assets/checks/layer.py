@@ -64,7 +64,7 @@ def layer_check(
             "set_aside": len(aside),
             "faults": len(faults),
             "share_of_faults": share,
-            "tolerated_share": tolerated_share(),
+            "tolerated_share": f"{tolerated_share():.0%}",  # text: a number would be plotted over time
             **({"offending": records_table(("which", "why"), aside)} if aside else {}),
             **({"reasons": counts_table("reason", Counter(reason for _, reason in aside))} if aside else {}),
             **({"broken_rules": dg.MetadataValue.json(breaks[:_MOST_BREAKS])} if breaks else {}),
