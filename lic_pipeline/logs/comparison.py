@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from lic_pipeline.logs.rescoring import ROUNDING
+
 Row = Mapping[str, Any]
 EXAMPLES = 3
 _KEY = ("experiment", "condition", "task", "model", "setting")
@@ -45,8 +47,8 @@ class _Cell:
         self.counts["attempts"] += row["attempts"]
         self.counts["reproduced"] += row["reproduced"]
         if recorded is not None and robust is not None:
-            self.counts["n_up"] += robust > recorded
-            self.counts["n_down"] += robust < recorded
+            self.counts["n_up"] += robust > recorded + ROUNDING
+            self.counts["n_down"] += robust < recorded - ROUNDING
         for reason in json.loads(row["reasons"]):
             self.n_reasons[reason] += 1
             if len(self.reasons[reason]) < EXAMPLES:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lic_pipeline.lake.tables import read_partition
+from lic_pipeline.logs.rescoring import ROUNDING
 from lic_pipeline.logs.tables import partition_of
 from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
 
@@ -25,7 +26,7 @@ def attempt_differences(lake: Path, rows: Sequence[Mapping[str, Any]]) -> Iterat
     partition = partition_of(first["experiment"], first["task"], first["model"])
     for attempt in read_partition(lake, EXTRACTED_ANSWERS, partition) or []:
         recorded, found = attempt["recorded_score"], attempt["score"]
-        if recorded is not None and recorded != found:
+        if recorded is not None and (found is None or abs(found - recorded) > ROUNDING):
             way = "unscored" if found is None else "up" if found > recorded else "down"
             yield {
                 "conv_id": named[attempt["conversation_id"]],

@@ -15,7 +15,7 @@ from typing import Any
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.logs.importing import Entry, Imported
-from lic_pipeline.logs.rescoring import rescore
+from lic_pipeline.logs.rescoring import ROUNDING, rescore
 from lic_pipeline.logs.signature import log_signature
 from lic_pipeline.logs.tables import IMPORTED_LOGS, partition_of
 from lic_pipeline.records import Conversation, Instruction
@@ -116,7 +116,8 @@ _COPIED = ("experiment", "task", "model", "signature", "missing_reason", "score_
 
 def _row(entry: Entry, score: Row, steps: Row) -> Row:
     reasons = list(steps["reasons"])
-    if entry.recorded is not None and entry.recorded != steps["recorded_last"]:
+    last = steps["recorded_last"]
+    if entry.recorded is not None and (last is None or abs(entry.recorded - last) > ROUNDING):
         reasons.insert(0, "recorded_final")
     if score["missing_reason"]:
         reasons.append(f"missing:{score['missing_reason']}")

@@ -19,6 +19,9 @@ from lic_pipeline.tasks.protocol import Task
 STEPS = ("reference", "comparison", "extraction", "gate", "last_to_max")
 """Names of the steps; step i leads from column i of ``tables.STEP_SCORES`` to column i + 1."""
 
+ROUNDING = 1e-6
+"""Scores (0..100) that differ by no more are the same score."""
+
 
 @dataclass(frozen=True, slots=True)
 class Graded:
@@ -52,14 +55,23 @@ def _graded(task: Task, instruction: Instruction, one: ScoredTurn, store: Verdic
 
     attempt = one.turn.attempt
     reference = verdict("reference") if attempt else None
+    recorded = attempt.verdict if attempt else None
     found = one.verdict if one.attempt else verdict_of(task, instruction, one.extraction, "robust", store)
+    published = _snapped(reference.score if reference else None, recorded.score if recorded else None)
+    compared = _snapped(verdict("robust").score if attempt else None, published)
     return Graded(
         scored=replace(one, reference=reference),
-        recorded=attempt.verdict if attempt else None,
-        reference=reference.score if reference else None,
-        comparison=verdict("robust").score if attempt else None,
-        extraction=found.score,
+        recorded=recorded,
+        reference=published,
+        comparison=compared,
+        extraction=_snapped(found.score, compared),
     )
+
+
+def _snapped(score: float | None, earlier: float | None) -> float | None:
+    """The earlier score where the two differ by rounding only: logs hold 0..1, and a graded score is rarely round."""
+    same = score is not None and earlier is not None and abs(score - earlier) <= ROUNDING
+    return earlier if same else score
 
 
 def step_columns(task: Task, graded: Sequence[Graded]) -> dict[str, Any]:

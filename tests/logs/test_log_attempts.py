@@ -176,3 +176,26 @@ def test_moves_count_attempts_and_variants_move_the_gate() -> None:
     assert (found["attempts"], found["reproduced"]) == (1, 1)
     alone = steps(told(("Final answer: 32", "hedge", None)))
     assert (alone["grade_all"], alone["label_only"], alone["rule_gate"]) == (100.0, 0.0, 100.0)
+
+
+def test_rounding_is_no_difference() -> None:
+    task = get_task("data2text")
+    item = Instruction(
+        instruction_id="totto/1",
+        task="data2text",
+        benchmark="totto",
+        text="",
+        reference={"references": ["The old mill by the river burned down in May."]},
+    )
+    said = "The old mill by a river burned down in June."
+    exact = task.score(said, item).score
+    assert exact is not None
+    entry = evaluation(said, False)
+    entry["content"]["score"] = exact / 100 + 1e-12
+    trace = [user("a"), reply("?"), evaluation("?", False), user("b"), reply(said), entry]
+    line = log_line("sharded", trace, task="data2text", task_id="sharded-totto_1", score=exact / 100)
+    built = build_conversation(parse_log(line), "model-x", item, task, None, 0)
+    found = rescore(task, item, built, NoCache())[1]
+    assert (found["reasons"], found["reproduced"]) == ([], 2)
+    assert found["robust_max"] == pytest.approx(exact)
+    assert [turn.revealed for turn in built.turns] == [1, 2]
