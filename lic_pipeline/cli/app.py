@@ -58,14 +58,18 @@ def call(arguments: Sequence[str]) -> int:
     """
     command = typer.main.get_command(build(arguments))
     try:
-        code = command.main(args=list(arguments), prog_name="lic", standalone_mode=False)
+        # Not through its main(), which turns Ctrl-C and a closed pipe into exit codes without a word.
+        with command.make_context("lic", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
     except _USAGE_ERROR as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
             return _USAGE_EXIT
         path = error.ctx.command_path if error.ctx is not None else "lic"
         raise ConfigError(f"{error.format_message().rstrip('.')}; see {path} --help") from error
-    return code if isinstance(code, int) else 0
+    return 0
 
 
 _USAGE_EXIT = 2

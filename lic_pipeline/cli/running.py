@@ -37,6 +37,7 @@ def carry_out(home: Home, choice: Choice, *, connections: int | None = None) -> 
 def carry_out_all(home: Home, choices: Sequence[Choice], *, connections: int | None = None) -> Done:
     """As ``carry_out`` for several choices, one after the other; the numbers are published once, at the end."""
     from lic_pipeline.cli.launch import launcher
+    from lic_pipeline.config import raw_data_folder
     from lic_pipeline.simulation.parameters import require_roles
 
     for choice in choices:
@@ -44,6 +45,7 @@ def carry_out_all(home: Home, choices: Sequence[Choice], *, connections: int | N
             require_roles(choice.experiment, model)
     if connections is not None:
         os.environ["LIC_MAX_CONNECTIONS"] = str(connections)
+    raw_data_folder()  # a wrong LIC_DATA is said before Dagster is loaded
     done = Done()
     if not choices:
         return done
