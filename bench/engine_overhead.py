@@ -117,10 +117,12 @@ def main() -> None:
     if arguments.profile:
         entry = entry_at("http://127.0.0.1:9/v1", limits=limits)
         profile = cProfile.Profile()
+        with_stub(lambda: engine_rate(entry, 5, arguments.connections))
         with_stub(lambda: profile.runcall(engine_rate, entry, arguments.items, arguments.connections))
         pstats.Stats(profile).sort_stats("tottime").print_stats(40)
         return
     asyncio.run(_import_client())
+    with_stub(lambda: engine_rate(entry_at("http://127.0.0.1:9/v1"), 5, 4))
     for delay in arguments.delays:
         with server(delay) as url:
             entry = entry_at(url, limits=limits)

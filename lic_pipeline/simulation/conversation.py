@@ -31,7 +31,7 @@ from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN, Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.plan import Approved, ConversationSpec, shards_in_order
-from lic_pipeline.simulation.roles import Roles, Utterance
+from lic_pipeline.simulation.roles import Roles, RuleClassifier, Utterance
 from lic_pipeline.tasks.protocol import Task
 
 SILENT_TURNS_BEFORE_FORCING = 2
@@ -207,7 +207,10 @@ class ConversationLoop:
             self._stamps.add(stored.get("judged_by", ""))
             return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt
         rule = self.cast.task.label(reply, self.instruction)
-        strategy = await self.cast.roles.classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
+        classifier = self.cast.roles.classifier
+        strategy = rule
+        if not isinstance(classifier, RuleClassifier):
+            strategy = await classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
         attempt = await self.cast.grader.attempt(self.instruction, reply, strategy, number, self.journal)
         value = {
             "strategy": str(strategy),
