@@ -76,8 +76,10 @@ def _check(files: Sequence[Path], task: str | None, allow_weak: bool) -> None:
 
 
 def _complain(imported: Imported) -> None:
+    from lic_pipeline.report.render import harmless
+
     for problem in imported.problems[:_SHOWN]:
-        typer.echo(str(problem), err=True)
+        typer.echo(harmless(problem), err=True)
     total = sum(imported.kinds.values())
     if total > _SHOWN:
         typer.echo(f"... {total} lines could not be used; --json lists the first {len(imported.problems)}", err=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from zlib import error as ZlibError
 
@@ -11,9 +12,10 @@ from lic_pipeline.errors import InputError, RecordError
 from lic_pipeline.logs.bullets import shard_texts
 from lic_pipeline.logs.names import instruction_id, kind_of, task_named
 from lic_pipeline.logs.trace import read_trace
-from lic_pipeline.records import Setting
+from lic_pipeline.records import Json, Setting
 from lic_pipeline.scoring.items import parse_object
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _CONCAT = b'"concat'
 """Stands in every line of a CONCAT conversation, whatever JSON writer made it; others need not be parsed twice."""
 
@@ -41,7 +43,7 @@ def listed_shards(paths: Sequence[Path]) -> dict[tuple[str, str], tuple[str, ...
             if _CONCAT not in raw:
                 continue
             try:
-                fields = parse_object(raw)
+                fields = log_fields(raw)
                 if kind_of(str(fields.get("conv_type"))).setting is not Setting.CONCAT:
                     continue
                 task = task_named(str(fields.get("task")))
@@ -51,3 +53,22 @@ def listed_shards(paths: Sequence[Path]) -> dict[tuple[str, str], tuple[str, ...
             except RecordError:
                 continue
     return found
+
+
+def log_fields(raw: bytes) -> Mapping[str, Json]:
+    """The object of one line; lone surrogates, which no file can hold, become U+FFFD. Raises RecordError."""
+    fields = parse_object(raw)
+    if _SURROGATE.search(raw) is None:
+        return fields
+    cleaned: Mapping[str, Json] = _storable(fields)
+    return cleaned
+
+
+def _storable(value: Json) -> Json:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    return value

@@ -14,16 +14,16 @@ from pathlib import Path
 from sys import intern
 
 from lic_pipeline.config import Home
-from lic_pipeline.errors import RecordError
+from lic_pipeline.errors import ConfigError, RecordError
 from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.lake.files import safe_part
 from lic_pipeline.logs.build import SINGLE, build_conversation, conversation_id, infer_stop
-from lic_pipeline.logs.files import listed_shards, numbered_lines
+from lic_pipeline.logs.files import listed_shards, log_fields, numbered_lines
 from lic_pipeline.logs.joins import References, UnjoinedError
 from lic_pipeline.logs.names import MODEL_ALIASES, PREFIX, SetAsideError, model_named
 from lic_pipeline.logs.parse import LogConversation, parse_log
 from lic_pipeline.models.request import digest
 from lic_pipeline.records import Conversation, Instruction, RecordProblem
-from lic_pipeline.scoring.items import parse_object
 from lic_pipeline.tasks.registry import get_task
 
 BATCH = 1000
@@ -121,7 +121,7 @@ class _Reader:
         self.result.lines += 1
         conv_id = ""
         try:
-            fields = parse_object(raw)
+            fields = log_fields(raw)
             log = parse_log(fields)
             conv_id = log.conv_id
             if self._only is None or log.task == self._only:
@@ -135,6 +135,11 @@ class _Reader:
             self._problem(path, number, conv_id, error, error.kind)
         except RecordError as error:
             self._problem(path, number, conv_id, error, "bad_line")
+        except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
+            said = RecordError(f"cannot be read, {type(error).__name__}: {error}"[:300])
+            self._problem(path, number, conv_id, said, "bad_line")
+        if len(self._waiting) >= BATCH or self._bytes >= BATCH_BYTES:
+            self.flush()
 
     def flush(self) -> None:
         """Write the conversations collected so far. Raises StorageError."""
@@ -163,7 +168,7 @@ class _Reader:
             del self.result.partitions[key]
 
     def _take(self, log: LogConversation, path: Path, number: int) -> None:
-        name = model_named(log.assistant, self._aliases)
+        name = self._model(log)
         model = intern(PREFIX + name)
         identity = conversation_id(log, name)
         if identity in self._seen:
@@ -185,6 +190,14 @@ class _Reader:
         self._keep(conversation)
         self._enter(log, conversation, instruction, path, number)
 
+    def _model(self, log: LogConversation) -> str:
+        name = model_named(log.assistant, self._aliases)
+        try:
+            safe_part(PREFIX + name)
+        except ConfigError as error:
+            raise RecordError(str(error), field="assistant_model") from error
+        return name
+
     def _keep(self, conversation: Conversation) -> None:
         key = conversation.task, conversation.model
         if key not in self._stored:
@@ -194,8 +207,6 @@ class _Reader:
             return
         self.result.added += 1
         self._waiting.append(conversation)
-        if len(self._waiting) >= BATCH or self._bytes >= BATCH_BYTES:
-            self.flush()
 
     def _enter(
         self, log: LogConversation, conversation: Conversation, instruction: Instruction, path: Path, number: int

@@ -13,6 +13,9 @@ from lic_pipeline.logs.trace import LogTurn, Trace, read_trace, recorded_score
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Json
 
+_DIGITS = 3
+"""No item has a thousand shards: a longer id is no id."""
+
 
 @dataclass(frozen=True)
 class LogConversation:
@@ -107,10 +110,16 @@ def _ids(entries: Sequence[Json]) -> tuple[tuple[int, ...], bool]:
     for entry in entries:
         if entry is None or entry in (-1, "-1"):
             continue
-        if isinstance(entry, bool) or not (isinstance(entry, int) or (isinstance(entry, str) and entry.isdecimal())):
+        if isinstance(entry, bool) or not (
+            isinstance(entry, int) or (isinstance(entry, str) and entry.isascii() and entry.isdigit())
+        ):
             bad = True
             continue
-        numbers.append(int(entry))
+        text = str(entry)
+        if len(text) > _DIGITS or int(text) < 0:
+            bad = True
+            continue
+        numbers.append(int(text))
     return tuple(numbers), bad
 
 

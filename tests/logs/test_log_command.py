@@ -57,6 +57,11 @@ def test_a_line_that_cannot_be_used_is_1_and_named(write_log: Write) -> None:
     assert "set aside 1 lines" in err
 
 
+def test_problems_cannot_steer_a_terminal(write_log: Write) -> None:
+    _, _, err = run(str(write_log(full(conv_id="\u001b[2J", task_id="\u001b[2J"))))
+    assert "\u001b" not in err
+
+
 def test_lines_set_aside_alone_are_no_fault_but_nothing_imported_is_said(write_log: Write) -> None:
     assert run(str(write_log(full(), full(conv_id="t", task="translation"))))[0] == 0
     code, _, err = run(str(write_log(full(task="translation"))))

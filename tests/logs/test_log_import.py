@@ -194,6 +194,16 @@ def test_bad_lines_are_named_and_good_ones_survive(home: Home, write_log: Write)
     assert all(str(problem).startswith(f"{path}:{problem.line}") for problem in imported.problems)
 
 
+def test_text_no_file_can_hold_is_replaced_and_names_no_folder_can_have_are_bad_lines(
+    home: Home, write_log: Write
+) -> None:
+    lone = json.dumps(full(text="half \ud83d of a pair. Final answer: 32"))
+    imported = import_files(home, [write_log(lone, full(conv_id="long", assistant_model="m" * 300))])
+    assert [(p.line, p.field) for p in imported.problems] == [(2, "assistant_model")]
+    assert [c.turns[0].reply.text for c in stored(home)] == ["half \ufffd of a pair. Final answer: 32"]
+    assert [row["robust"] for row in publish(home, imported)] == [100.0]
+
+
 def test_repeated_line_counts_once_and_a_reused_id_is_a_bad_line(home: Home, write_log: Write) -> None:
     imported = import_files(home, [write_log(full(), full(), full(text="It is 32."))])
     assert (imported.n_conversations, imported.repeated, imported.kinds) == (1, 1, {"bad_line": 1})

@@ -109,6 +109,7 @@ def test_score_off_the_scale_is_refused(score: float) -> None:
         ([["1"], ["2"]], 2, (1, 2), ()),  # ids as text
         ([[1], [-1], [None], [2]], 2, (1, None, None, 2), ()),
         ([[1], [9], ["x"]], 2, (1, None, None), ("bad_id",)),
+        ([[1], [10**30], ["9" * 40], [True]], 2, (1, None, None, None), ("bad_id",)),
         ([[1], [2, 3]], 3, (1, 2), ("bad_id",)),
         ([[1], [4], [4]], 5, (1, 4, 4), ()),  # revealed again
         ([[], [2], [1]], None, (1, 3, 2), ("shards_unknown",)),
