@@ -5,6 +5,7 @@ A command's module is imported only when that command is called, so that `lic --
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -24,7 +25,22 @@ def main() -> None:
         code = 1
     except KeyboardInterrupt:
         code = _told("interrupted; finished work is stored, run the command again to go on", 130)
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> None:
+    """End the process with this code, whatever native libraries do on their way out.
+
+    DuckDB and Arrow keep threads whose teardown by the C++ runtime has been seen to abort the finished process with
+    SIGABRT ("terminate called without an active exception"): all was stored, and the caller read a failure.
+    """
+    if not {"duckdb", "pyarrow"} & set(sys.modules):
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _call(arguments: Sequence[str]) -> int:
