@@ -60,7 +60,12 @@ def requests(entries: Iterable[ModelEntry], occasion: str = "") -> Iterator[dg.R
                     yield dg.RunRequest(run_key=f"{key}{occasion}", partition_key=key, tags={"lic/automatic": "true"})
 
 
-@dg.sensor(job=EVALUATE, minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
+@dg.sensor(
+    job=EVALUATE,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="New registry entries become partitions; only what opted in with a budget for every role is run.",
+)
 def new_models(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
     """A new registry entry becomes a partition; runs are requested only where every role opted in (``auto``)."""
     known = set(context.instance.get_dynamic_partitions("model"))
@@ -76,6 +81,7 @@ def new_models(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.Skip
     cron_schedule="0 3 * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.STOPPED,
+    description="Nightly, for opted-in models: go on with what is missing. Off until you switch it on.",
 )
 def rerun(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
     """Go on with what the opted-in models are missing; what is complete is not called again."""

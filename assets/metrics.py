@@ -14,7 +14,9 @@ from lic_pipeline.verification.freshness import METRICS_VERSION
 from resources.home import HomeResource
 from resources.tables import definition_metadata, version_metadata
 
-FOLLOWS_SCORES = dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing())
+FOLLOWS_SCORES = (
+    dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing()).with_label("follows scores")
+)
 """Plain eager would never fire while an opted-out model is a missing partition."""
 
 

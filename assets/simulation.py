@@ -94,7 +94,9 @@ def conversations(
         try:
             outcome = run(plan, book, lake, max_connections=_connections())
         except InterruptedRunError as error:
-            # Dagster must see its own interrupt, else a cancelled run would count as failed or even succeeded.
+            # Dagster must see its own interrupt, and that it was asked for: else a run stopped by Ctrl-C or SIGTERM
+            # counts as failed, or even as succeeded.
+            context.instance.report_run_canceling(context.run, str(error))
             raise DagsterExecutionInterruptedError(str(error)) from error
     store = ConversationStore(lake, task, model.alias)
     store.compact()

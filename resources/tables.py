@@ -75,10 +75,12 @@ def _type(rows: Sequence[Sequence[Any]], place: int) -> str:
 
 def _ranges(column: Column) -> list[str]:
     parts = []
-    if column.minimum is not None or column.maximum is not None:
-        low = "" if column.minimum is None else f"at least {column.minimum:g}"
-        high = "" if column.maximum is None else f"at most {column.maximum:g}"
-        parts.append(" and ".join(part for part in (low, high) if part))
+    if column.minimum is not None and column.maximum is not None:
+        parts.append(f"{column.minimum:g} to {column.maximum:g}")
+    elif column.minimum is not None:
+        parts.append(f"at least {column.minimum:g}")
+    elif column.maximum is not None:
+        parts.append(f"at most {column.maximum:g}")
     if column.choices:
         parts.append(f"one of {', '.join(column.choices)}")
     return parts

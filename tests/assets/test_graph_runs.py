@@ -1,0 +1,168 @@
+"""Runs of the whole graph: what the instance shows of them, whoever started them and however partitions were named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+import dagster as dg
+import duckdb
+import pytest
+from support.graph import TINY, plain
+
+from assets.partitions import model_key, partition_key, task_and_model
+from assets.simulation import asset_name
+from lic_pipeline.cli.launch import OWNER_TAG, Launcher, launcher
+from lic_pipeline.config import Home
+from lic_pipeline.definitions import defs
+from lic_pipeline.errors import InterruptedRunError
+from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.models.registry import registry
+from lic_pipeline.verification.planning import read_manifest
+
+ODD = "Örg/Odd, Model|x: 1"
+
+
+@pytest.fixture(scope="module")
+def evaluated(launch: Launcher) -> Launcher:
+    launch.evaluate(TINY, "math", "sim/lost")
+    return launch
+
+
+@pytest.fixture(scope="module")
+def published(evaluated: Launcher) -> Launcher:
+    evaluated.publish()
+    return evaluated
+
+
+def last_run(instance: dg.DagsterInstance, job: str) -> dg.DagsterRun:
+    return instance.get_runs(dg.RunsFilter(job_name=job), limit=1)[0]
+
+
+def metadata_of(instance: dg.DagsterInstance, asset: str) -> dict[str, Any]:
+    event = instance.get_latest_materialization_event(dg.AssetKey(asset))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return plain(event.asset_materialization.metadata)
+
+
+def evaluations(instance: dg.DagsterInstance, asset: str, check: str) -> list[Any]:
+    records = instance.event_log_storage.get_asset_check_execution_history(
+        dg.AssetCheckKey(dg.AssetKey(asset), check), limit=20
+    )
+    return [record.event.get_dagster_event().asset_check_evaluation_data for record in records if record.event]
+
+
+def test_runs_carry_their_partition_and_their_owner(evaluated: Launcher, instance: dg.DagsterInstance) -> None:
+    prepared, held = last_run(instance, "prepare"), last_run(instance, "evaluate")
+    assert prepared.status is held.status is dg.DagsterRunStatus.SUCCESS
+    assert prepared.tags["dagster/partition"] == "math"
+    assert held.tags["dagster/partition/task"] == "math"
+    assert held.tags["dagster/partition/model"] == model_key("sim/lost")
+    assert held.tags[OWNER_TAG].endswith(f":{os.getpid()}")
+
+
+def test_checks_carry_the_partition_they_looked_at(evaluated: Launcher, instance: dg.DagsterInstance) -> None:
+    (gold,) = evaluations(instance, "instructions", "gold_scores_100")
+    (consistent,) = evaluations(instance, "scores", "scores_consistent")
+    assert (gold.partition, gold.passed) == ("math", True)
+    assert (consistent.partition, consistent.passed) == (str(partition_key("math", "sim/lost")), True)
+    assert evaluations(instance, "snowball_conversations", "conversation_invariants") == []
+
+
+def test_versions_say_what_they_hold(evaluated: Launcher, instance: dg.DagsterInstance) -> None:
+    raw = metadata_of(instance, "gsm8k")
+    assert raw["source"] == "embedded"
+    assert all(len(file["sha256"]) == 64 for file in raw["files"])
+    assert raw["dagster/row_count"] == sum(file["rows"] for file in raw["files"]) > 0
+    held = metadata_of(instance, "sharded_conversations")
+    assert (held["experiment"], held["planned"], held["dagster/row_count"]) == ("tiny", 4, 4)
+    assert held["signature"].startswith("task:math")
+    scores = metadata_of(instance, "scores")
+    assert {record["setting"] for record in scores["means"]} == {"FULL", "SHARDED", "RECAP"}
+    assert scores["path"].endswith("part.parquet")
+
+
+def test_published_tables_and_report(published: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+        (rows,) = connection.execute("SELECT count(*) FROM reliability_by_task").fetchone() or (0,)
+    assert rows == metadata_of(instance, "reliability_by_task")["dagster/row_count"] == 3
+    assert "sim/lost" in metadata_of(instance, "benchmark_report")["report"]
+    # Great Expectations takes seconds to load: the command line leaves validation to the job in the UI.
+    assert instance.get_latest_materialization_event(dg.AssetKey("validation_report")) is None
+
+
+def test_a_plain_text_partition_key_is_enough(evaluated: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+    before = ConversationStore(home.lake, "math", "sim/lost").file_names()
+    done = defs.resolve_job_def("evaluate").execute_in_process(
+        partition_key=f"{model_key('sim/lost')}|math",
+        instance=instance,
+        run_config={"ops": {"conversations": {"config": {"experiment": "tiny"}}}},
+    )
+    assert done.success
+    assert ConversationStore(home.lake, "math", "sim/lost").file_names() == before
+    nothing = metadata_of(instance, "snowball_conversations")
+    assert nothing["dagster/row_count"] == 0
+    assert nothing["nothing_planned"] == "experiment tiny does not hold SNOWBALL for math"
+
+
+def test_a_model_over_tasks_as_a_backfill_runs_it(launch: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+    launch.prepare("actions")
+    instance.add_dynamic_partitions("model", [model_key("sim/steady")])
+    names = [asset_name(setting) for setting in TINY.settings]
+    for task in ("math", "actions"):
+        done = defs.resolve_job_def("evaluate").execute_in_process(
+            partition_key=f"{model_key('sim/steady')}|{task}",
+            instance=instance,
+            run_config={"ops": {"conversations": {"config": {"experiment": "tiny"}}}},
+            asset_selection=[dg.AssetKey(name) for name in (*names, "extracted_answers", "scores")],
+            tags={"dagster/backfill": "one"},
+        )
+        assert done.success
+        assert len(read_manifest(home.lake, "tiny", task, "sim/steady") or []) == 12
+    assert len(instance.get_runs(dg.RunsFilter(tags={"dagster/backfill": "one"}))) == 2
+
+
+def test_every_model_survives_as_a_partition_key(home: Home) -> None:
+    keys = {}
+    for alias in registry():
+        key = str(partition_key("math", alias))
+        assert key.count("|") == 1
+        assert "," not in key
+        task, model = task_and_model(key)
+        assert (task, model.alias) == ("math", alias)
+        keys[key] = alias
+    assert ODD in keys.values()
+    assert len(keys) == len(registry())
+
+
+def test_a_model_with_an_odd_name_is_evaluated(launch: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+    launch.evaluate(TINY, "math", ODD)
+    assert last_run(instance, "evaluate").status is dg.DagsterRunStatus.SUCCESS
+    assert metadata_of(instance, "scores")["model"] == ODD
+    assert len(read_manifest(home.lake, "tiny", "math", ODD) or []) == 12
+
+
+def test_an_interrupted_run_is_canceled_and_what_it_held_is_kept(
+    launch: Launcher, home: Home, instance: dg.DagsterInstance
+) -> None:
+    with pytest.raises(InterruptedRunError, match="run the command again"):
+        launch.evaluate(TINY, "math", "terminated")
+    assert last_run(instance, "evaluate").status is dg.DagsterRunStatus.CANCELED
+    assert read_manifest(home.lake, "tiny", "math", "terminated") is None
+
+
+def test_the_next_launch_closes_a_run_whose_process_died(launch: Launcher, home: Home) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    owners = {"dead": gone.pid, "alive": os.getppid()}
+    instance = launch._instance
+    for name, pid in owners.items():
+        tags = {OWNER_TAG: f"{os.uname().nodename}:{pid}", "name": name}
+        run = dg.DagsterRun(job_name="evaluate", tags=tags)
+        instance.add_run(run)
+        instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, "evaluate"), run.run_id)
+    with launcher(home) as again:
+        status = {name: again._instance.get_runs(dg.RunsFilter(tags={"name": name}))[0].status for name in owners}
+    assert status == {"dead": dg.DagsterRunStatus.FAILURE, "alive": dg.DagsterRunStatus.STARTED}
