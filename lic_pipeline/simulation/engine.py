@@ -119,6 +119,8 @@ class Engine:
         await self._pass_over(families, cast)
         while self.elsewhere and self._fatal is None:
             waiting, self.elsewhere = self.elsewhere, []
+            # Others may wait for what stands in our buffer: two processes must not wait for each other.
+            await self.sink.flush()
             await asyncio.sleep(POLL_SECONDS)
             await self._pass_over(self._still_open(waiting), cast)
             self.progress.elsewhere = len(self.elsewhere)

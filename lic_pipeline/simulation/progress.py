@@ -22,7 +22,8 @@ def listening(listener: OnProgress) -> Iterator[None]:
     try:
         yield
     finally:
-        _listeners.remove(listener)
+        if listener in _listeners:  # Not when it failed and was dropped.
+            _listeners.remove(listener)
 
 
 def tell(progress: Progress) -> None:

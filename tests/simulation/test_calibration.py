@@ -7,6 +7,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
+from support.items import sample_items
 
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.metrics.statistics import percentile
@@ -20,7 +21,6 @@ from lic_pipeline.simulation.engine import run
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.menus import load_menus
 from lic_pipeline.simulation.plan import Plan, make_plan
-from support.items import sample_items
 
 ALL_SETTINGS = tuple(Setting)
 PERSONAS = ("sim/lost", "sim/steady")
