@@ -1,0 +1,111 @@
+"""A conversation that stopped at an answer now judged wrong goes on from there, and only its new turns are paid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.scripted import RIGHT, TALK, WRONG, by_turn, held, hold, pens, plan_of, scores_csv
+
+from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.models.ledger import Ledger
+from lic_pipeline.records import Setting, StopReason
+from lic_pipeline.simulation.plan import Approved, Plan
+from lic_pipeline.simulation.work import Work
+from lic_pipeline.tasks.registry import get_task
+
+
+def corrected(plan_item: Approved, answer: str) -> Approved:
+    """The same item with another gold answer: the same ids, other verdicts."""
+    reference = {"answer": answer, "solution": ""}
+    return Approved(plan_item.instruction.model_copy(update={"reference": reference}), plan_item.sharded, "authored")
+
+
+def todo(plan: Plan, home: Path) -> int:
+    with Ledger.open(home / "ledger") as ledger:
+        work = Work(plan, ledger, ConversationStore(home / "lake", plan.task.name, plan.model.alias))
+        return sum(1 for family in work.todo for _ in work.open_specs(family))
+
+
+SETTINGS = (Setting.FULL, Setting.SHARDED, Setting.RECAP, Setting.SNOWBALL)
+
+
+def test_a_corrected_gold_answer_lets_conversations_go_on(tmp_path: Path) -> None:
+    before = plan_of(*SETTINGS)
+    hold(before, tmp_path, by_turn(TALK, RIGHT))
+    old = held(before, tmp_path)
+    after = plan_of(*SETTINGS, items=[corrected(pens(), "7")])
+    assert [spec.conversation_id for spec in after.specs] == [spec.conversation_id for spec in before.specs]
+    assert "stopped_early" in scores_csv(after, tmp_path)
+    assert todo(before, tmp_path) == 0
+    assert todo(after, tmp_path) == todo(after, tmp_path) == 3, "SHARDED, its RECAP and SNOWBALL"
+    voice, outcome = hold(after, tmp_path, by_turn(TALK, RIGHT, WRONG))
+    assert outcome.complete
+    assert sorted((str(stage.spec.setting), stage.turn) for stage in voice.stages) == [
+        ("RECAP", 4), ("SHARDED", 3), ("SNOWBALL", 3),
+    ]  # fmt: skip
+    new = held(after, tmp_path)
+    assert new[0] == old[0], "FULL ends after its turn whatever it is worth"
+    for was, now in zip(old[1:], new[1:], strict=True):
+        if now.setting is not Setting.RECAP:
+            assert [turn.reply for turn in now.turns[:2]] == [turn.reply for turn in was.turns]
+            assert (len(now.turns), now.stop_reason) == (3, StopReason.CORRECT)
+    assert "stopped_early" not in scores_csv(after, tmp_path)
+    voice, outcome = hold(after, tmp_path, by_turn("never said"))
+    assert (voice.requests, outcome.complete, todo(after, tmp_path)) == ([], True, 0)
+
+
+def test_a_killed_continuation_is_taken_up_again(tmp_path: Path) -> None:
+    plan = plan_of(Setting.SHARDED)
+    hold(plan, tmp_path, by_turn(TALK, RIGHT))
+    after = plan_of(Setting.SHARDED, items=[corrected(pens(), "7")])
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        Work(after, ledger, ConversationStore(tmp_path / "lake", "math", after.model.alias)).take_up()
+    voice, outcome = hold(after, tmp_path, by_turn(TALK, RIGHT, TALK, WRONG))
+    assert [stage.turn for stage in voice.stages] == [3, 4]
+    assert outcome.complete
+
+
+def test_a_new_scorer_that_agrees_changes_nothing_and_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(Setting.SHARDED, runs=3)
+    hold(plan, tmp_path, by_turn(TALK, RIGHT))
+    task = get_task("math")
+    asked: list[str] = []
+    real = task.score
+
+    def counted(answer: str, instruction: object, policy: object = "robust") -> object:
+        asked.append(answer)
+        return real(answer, instruction, policy)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(task, "score", counted, raising=False)
+    assert todo(plan, tmp_path) == 0
+    assert asked == [], "the same scorer and reference: nothing to look at"
+    monkeypatch.setattr(task, "scorer_version", task.scorer_version + 1, raising=False)
+    assert todo(plan, tmp_path) == 0
+    assert len(asked) > 0
+    asked.clear()
+    assert todo(plan, tmp_path) == 0
+    assert asked == [], "what was found is kept"
+
+
+def test_replayed_judgements_keep_their_stamp(tmp_path: Path) -> None:
+    plan = plan_of(Setting.SHARDED)
+    hold(plan, tmp_path, by_turn(TALK, RIGHT))
+    stamp = held(plan, tmp_path)[0].judged_by
+    for file in (tmp_path / "lake").rglob("*.parquet"):
+        file.unlink()
+    after = plan_of(Setting.SHARDED, items=[corrected(pens(), "7")])
+    hold(after, tmp_path, by_turn("never said"))
+    assert held(after, tmp_path)[0].judged_by == stamp
+    assert todo(after, tmp_path) == 1
+
+
+def test_now_right_where_the_loop_went_on_is_scored_right_and_keeps_its_turns(tmp_path: Path) -> None:
+    plan = plan_of(Setting.SHARDED)
+    hold(plan, tmp_path, by_turn(WRONG))
+    after = plan_of(Setting.SHARDED, items=[corrected(pens(), "7")])
+    assert todo(after, tmp_path) == 0
+    assert "ran_past_correct" in scores_csv(after, tmp_path)
+    assert len(held(after, tmp_path)[0].turns) == 4
