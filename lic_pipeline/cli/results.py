@@ -60,6 +60,9 @@ def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
         tell_unusable(home, task)
     for reason, number in sorted(done.missing.items()):
         print(f"missing: {number} of {done.planned} conversations: {reason}", file=sys.stderr)
+    if not done.planned and not done.skipped:
+        print("missing: no item can be evaluated; `lic import-shards FILE` brings shards for your own", file=sys.stderr)
+        return True
     return bool(done.missing)
 
 

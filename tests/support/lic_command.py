@@ -38,8 +38,9 @@ class Lic:
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """A running command, its output in pipes."""
+        folder = next(parent for parent in self.home.parents if parent.is_dir())
         return subprocess.Popen(
-            [str(PROGRAM), *arguments], env=self.environment(env), cwd=self.home.parent, text=True,
+            [str(PROGRAM), *arguments], env=self.environment(env), cwd=folder, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
