@@ -54,6 +54,7 @@ def plan(
     """Conversations, calls, tokens and money of a run, what is done and what is missing. Calls nothing."""
     from lic_pipeline.cli.explaining import show_differences
     from lic_pipeline.cli.options import resolve
+    from lic_pipeline.cli.results import tell_unusable
     from lic_pipeline.cli.running import open_ledger, prepare_tasks
     from lic_pipeline.config import Home
 
@@ -83,6 +84,8 @@ def plan(
     with open_ledger(home) as ledger:
         document = _document(home, choice, ledger)
     _show(document, as_json)
+    for name in choice.tasks:
+        tell_unusable(home, name)
 
 
 def _require_roles(choice: Choice) -> None:
