@@ -38,7 +38,10 @@ for _ in range(2):
 """
 
 
-@pytest.mark.parametrize(("variable", "secret"), [("OWN_API_KEY", CANARY), ("MY_MODEL_ACCESS", PLAIN)])
+@pytest.mark.parametrize(
+    ("variable", "secret"),
+    [("MY_MODEL_ACCESS", PLAIN), pytest.param("OWN_API_KEY", CANARY, marks=pytest.mark.slow)],
+)
 def test_a_key_is_nowhere_in_what_a_run_leaves_behind(tmp_path: Path, serve: Any, variable: str, secret: str) -> None:
     """The server repeats the key in replies and errors, as proxies do; the last error ends the first run."""
 
