@@ -125,6 +125,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run([umount, str(place)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_elsewhere(small_disk: Path, tmp_path: Path) -> None:
     options = ("run", "-m", "sim/lost", "-t", "math", "-k", "4", "-n", "200", "-s", "FULL", "-s", "SHARDED")
     lic = Lic(small_disk / "home")

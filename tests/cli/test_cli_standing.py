@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+import pytest
 from support.lic_command import SMALL, Lic, end_in_error
 
 ONE_MORE = ("-m", "sim/lost", "-t", "math", "-k", "2", "-n", "3", *SMALL[-6:])
@@ -129,6 +130,7 @@ def test_retry_without_errors_has_nothing_to_do(finished: Lic) -> None:
     assert "No conversation" in finished("retry", "--errors").out
 
 
+@pytest.mark.slow
 def test_lost_lake_rows_come_back_with_the_next_run_without_a_call(finished: Lic) -> None:
     for file in finished.home.glob("lake/conversations/task=math/model=*/setting=FULL*/*.parquet"):
         file.unlink()
