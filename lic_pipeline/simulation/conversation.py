@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lic_pipeline.models.errors import ContextOverflowError
 from lic_pipeline.models.ledger.records import CallKey
-from lic_pipeline.models.request import HistoryHash, ModelRequest, request_fields
+from lic_pipeline.models.request import HistoryHash, ModelRequest, digest, request_fields
 from lic_pipeline.prompts import render, template
 from lic_pipeline.records import (
     Attempt,
@@ -89,6 +89,7 @@ class ConversationLoop:
         self.stop_reason: StopReason | None = None
         self._stamp = judge_stamp(cast.task, self.instruction)
         self._stamps: set[str] = set()
+        self._fixed_fields: dict[str, str] = {}
 
     async def run(self) -> Conversation:
         """Hold the conversation to its end. Errors of calls other than context overflow are raised as they are."""
@@ -193,7 +194,10 @@ class ConversationLoop:
 
     async def _ask(self, number: int, message: Message, utterance: Utterance) -> Reply:
         request = ModelRequest(self.cast.model_id, (*self.messages, message), self.cast.parameters)
-        fields = request_fields(request, self._history.value)
+        if not self._fixed_fields:
+            self._fixed_fields = request_fields(request, self._history.value)
+        # Model, parameters and system prompt stay what they are in a conversation; they need no second hashing.
+        fields = {**self._fixed_fields, "history": self._history.value, "message": digest(message.content)}
         out = len(self.shards)
         if self.spec.setting not in SINGLE_TURN and self.spec.setting not in DERIVED:
             out = len(({turn.revealed for turn in self.turns} | {utterance.revealed}) - {None})

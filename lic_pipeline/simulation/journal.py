@@ -90,16 +90,17 @@ class Journal:
 def as_kept(reply: Reply) -> tuple[Reply, dict[str, Json]]:
     """The reply as the ledger will keep it, and its JSON: a conversation and its replay must read the same text."""
     document = reply.model_dump(mode="json")
-    redacted = _redacted(document)
-    if redacted == document:
+    changes: dict[str, Json] = {}
+    for name in ("text", "reasoning", "model_returned"):
+        value = document[name]
+        if value and (plain := redact(value)) != value:
+            changes[name] = plain
+    if document["tool_calls"]:
+        # Nested, so its JSON is redacted, as the ledger does it with the whole reply.
+        calls = json.loads(redact(json.dumps(document["tool_calls"])))
+        if calls != document["tool_calls"]:
+            changes["tool_calls"] = calls
+    if not changes:
         return reply, document
-    redacted["flags"] = [*redacted["flags"], "redacted"]
-    return Reply.model_validate(redacted), redacted
-
-
-def _redacted(document: dict[str, Json]) -> dict[str, Json]:
-    plain = {name: redact(value) if isinstance(value, str) else value for name, value in document.items()}
-    # Tool calls are nested, so their JSON is redacted, as the ledger does it with the whole reply.
-    if plain["tool_calls"]:
-        plain["tool_calls"] = json.loads(redact(json.dumps(plain["tool_calls"])))
-    return plain
+    document |= {**changes, "flags": [*document["flags"], "redacted"]}
+    return Reply.model_validate(document), document
