@@ -72,7 +72,7 @@ class Lic:
         finally:
             os.environ.clear()
             os.environ.update(before)
-        return code, Output(*(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
+        return code, Output(*(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     def error(self, *arguments: str, code: int = 2, env: Mapping[str, str] | None = None, apart: bool = False) -> str:
         """Run, insist on the exit code and on one line ``lic: ...`` as the last; returns that line."""
