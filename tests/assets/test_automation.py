@@ -101,6 +101,7 @@ def schedule_ticks(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 def test_metrics_and_reports_follow_scores_and_nothing_that_calls_a_model_does(instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions("model", [model_key("shy"), model_key("eager")])
     first = dg.evaluate_automation_conditions(defs=defs, instance=instance)
+    assert first.total_requested == 0
     report_scores(instance, "eager")
     second = dg.evaluate_automation_conditions(defs=defs, instance=instance, cursor=first.cursor)
     asked = {result.key.to_user_string() for result in second.results if result.true_subset.size}
