@@ -3,7 +3,6 @@
 A run of any of these assets carries out one experiment; the manifest it publishes says which conversations count.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from lic_pipeline.errors import InterruptedRunError
 from lic_pipeline.lake.conversations import CONVERSATIONS, ConversationStore
 from lic_pipeline.lake.files import safe_part
 from lic_pipeline.records import Setting
+from lic_pipeline.simulation import caps
 from lic_pipeline.simulation.engine import run
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.experiment_store import find_experiment
@@ -92,7 +92,7 @@ def conversations(
     plan = plan_for(lake, _restricted(experiment, selected), task, model)
     with ledger.open() as book:
         try:
-            outcome = run(plan, book, lake, max_connections=_connections())
+            outcome = run(plan, book, lake, max_connections=caps.connections(), budget=caps.budget_of(experiment))
         except InterruptedRunError as error:
             # Dagster must see its own interrupt, and that it was asked for: else a run stopped by Ctrl-C or SIGTERM
             # counts as failed, or even as succeeded.
@@ -112,11 +112,6 @@ def _restricted(experiment: Experiment, selected: set[Setting]) -> Experiment:
         wanted.add(Setting.SHARDED)
     settings = tuple(setting for setting in experiment.settings if setting in wanted)
     return experiment.model_copy(update={"settings": settings})
-
-
-def _connections() -> int | None:
-    named = os.environ.get("LIC_MAX_CONNECTIONS")
-    return int(named) if named else None
 
 
 def _results(

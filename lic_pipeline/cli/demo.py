@@ -17,14 +17,14 @@ def demo(task: Tasks = None, max_connections: Connections = None, as_json: AsJso
 
     from lic_pipeline.cli.options import resolve
     from lic_pipeline.cli.results import show_results, tell_missing
-    from lic_pipeline.cli.running import carry_out
+    from lic_pipeline.cli.running import Caps, carry_out
     from lic_pipeline.config import Home
 
     # The demo is about our own samples; a folder of real files is what `lic run` is for.
     os.environ.pop("LIC_DATA", None)
     home = Home.locate().prepare()
     choice = resolve(home, models=PERSONAS, tasks=task, experiment="demo")
-    done = carry_out(home, choice, connections=max_connections)
+    done = carry_out(home, choice, Caps(max_connections))
     show_results(home, choice.experiment.name, PERSONAS, as_json=as_json)
     missing = tell_missing(home, choice, done)
     print(_next_steps(str(home.warehouse), str(home.report), done.launched), file=sys.stderr)

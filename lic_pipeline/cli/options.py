@@ -43,6 +43,13 @@ Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2
 Connections = Annotated[
     int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Conversations held at once.")
 ]
+BudgetUsd = Annotated[
+    float | None, typer.Option("--budget-usd", min=0, help="Most the experiment may spend, in USD, over all roles.")
+]
+BudgetTokens = Annotated[
+    int | None, typer.Option("--budget-tokens", min=0, help="Most tokens the experiment may use, over all roles.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Call paid models without a budget.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 

@@ -5,12 +5,12 @@ Only what a manifest wants is retried. Calls that were answered stay answered: a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lic_pipeline.cli.options import AsJson, Connections, Models, Tasks
+from lic_pipeline.cli.options import AsJson, BudgetTokens, BudgetUsd, Connections, Models, Tasks, Yes
 
 if TYPE_CHECKING:
     from lic_pipeline.cli.options import Choice
@@ -26,10 +26,13 @@ def retry(
     task: Tasks = None,
     experiment: OneExperiment = None,
     max_connections: Connections = None,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Run again what ended in an error. Exit 0 nothing is missing any more, 1 something still is (it says what)."""
-    from lic_pipeline.cli.running import carry_out_all
+    from lic_pipeline.cli.running import Caps, allow, carry_out_all
     from lic_pipeline.config import Home
     from lic_pipeline.errors import ConfigError
 
@@ -39,9 +42,10 @@ def retry(
     _check_names(home, model, task, experiment)
     failed = _failed(home, model, task, experiment)
     choices = [_choice(home, one) for one in failed]
-    _require_roles(choices)
+    caps = Caps(max_connections, budget_usd, budget_tokens, yes)
+    allow(choices, caps)
     _reopen(home, failed)
-    done = carry_out_all(home, choices, connections=max_connections)
+    done = carry_out_all(home, choices, caps)
     left = _failed(home, model, task, experiment)
     _show(failed, left, as_json)
     for reason, number in sorted(done.missing.items()):
@@ -89,14 +93,6 @@ def _choice(home: Home, one: Partition) -> Choice:
     from lic_pipeline.simulation.experiment_store import find_experiment
 
     return Choice(find_experiment(home, one.experiment), (one.task,), (get_model(one.model),))
-
-
-def _require_roles(choices: Sequence[Choice]) -> None:
-    """Before anything is opened again: a retry that cannot run must leave the errors as they are."""
-    from lic_pipeline.simulation.parameters import require_roles
-
-    for choice in choices:
-        require_roles(choice.experiment, choice.models[0])
 
 
 def _reopen(home: Home, failed: Mapping[Partition, Mapping[str, str]]) -> None:

@@ -6,6 +6,8 @@ import typer
 
 from lic_pipeline.cli.options import (
     AsJson,
+    BudgetTokens,
+    BudgetUsd,
     Connections,
     ExperimentName,
     Limit,
@@ -18,6 +20,7 @@ from lic_pipeline.cli.options import (
     Tasks,
     Temperature,
     UserModel,
+    Yes,
 )
 
 
@@ -34,12 +37,15 @@ def run(
     system_model: SystemModel = None,
     temperature: Temperature = None,
     max_connections: Connections = None,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment; resumable at any moment. Exit 0 all there, 1 something missing (it says what)."""
     from lic_pipeline.cli.options import resolve
     from lic_pipeline.cli.results import show_results, tell_missing
-    from lic_pipeline.cli.running import carry_out
+    from lic_pipeline.cli.running import Caps, carry_out
     from lic_pipeline.config import Home
 
     home = Home.locate().prepare()
@@ -57,7 +63,8 @@ def run(
         system_model=system_model,
         temperature=temperature,
     )
-    done = carry_out(home, choice, connections=max_connections)
+    caps = Caps(max_connections, budget_usd, budget_tokens, yes)
+    done = carry_out(home, choice, caps)
     show_results(home, choice.experiment.name, [entry.alias for entry in choice.models], as_json=as_json)
     if tell_missing(home, choice, done):
         raise typer.Exit(1)

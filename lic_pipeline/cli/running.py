@@ -29,22 +29,27 @@ class Done:
     skipped: list[str] = field(default_factory=list)
 
 
-def carry_out(home: Home, choice: Choice, *, connections: int | None = None) -> Done:
+@dataclass(frozen=True)
+class Caps:
+    """What a command allows a run: conversations at once, spending, and whether it may spend without a cap."""
+
+    connections: int | None = None
+    usd: float | None = None
+    tokens: int | None = None
+    yes: bool = False
+
+
+def carry_out(home: Home, choice: Choice, caps: Caps) -> Done:
     """Prepare, evaluate and publish what the choice wants and is not complete. Raises the errors of the engine."""
-    return carry_out_all(home, [choice], connections=connections)
+    return carry_out_all(home, [choice], caps)
 
 
-def carry_out_all(home: Home, choices: Sequence[Choice], *, connections: int | None = None) -> Done:
+def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
     """As ``carry_out`` for several choices, one after the other; the numbers are published once, at the end."""
     from lic_pipeline.cli.launch import launcher
     from lic_pipeline.config import raw_data_folder
-    from lic_pipeline.simulation.parameters import require_roles
 
-    for choice in choices:
-        for model in choice.models:
-            require_roles(choice.experiment, model)
-    if connections is not None:
-        os.environ["LIC_MAX_CONNECTIONS"] = str(connections)
+    allow(choices, caps)
     raw_data_folder()  # a wrong LIC_DATA is said before Dagster is loaded
     done = Done()
     if not choices:
@@ -72,6 +77,18 @@ def prepare_tasks(home: Home, choice: Choice) -> None:
         with Display() as display, launcher(home) as launch:
             for task in stale:
                 _prepare(home, task, launch, display)
+
+
+def allow(choices: Sequence[Choice], caps: Caps) -> None:
+    """Set the caps for this process. Raises ConfigError where a role is not named or spending is not consented to."""
+    from lic_pipeline.simulation.caps import require_consent, set_caps
+    from lic_pipeline.simulation.parameters import require_roles
+
+    set_caps(caps.connections, caps.usd, caps.tokens)
+    for choice in choices:
+        for model in choice.models:
+            require_roles(choice.experiment, model)
+        require_consent(choice.experiment, list(choice.models), caps.yes)
 
 
 def _prepare(home: Home, task: str, launch: Launcher, display: Display) -> None:

@@ -1,0 +1,85 @@
+"""Caps of a run that are no part of its experiment: conversations at once, and what may be spent.
+
+They come from the environment, so that the command line, the UI and schedules share one way in; the command line sets
+them for its own process. The scope of a budget is the experiment: a resumed run goes on counting where it stopped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.models.budget import Budget
+from lic_pipeline.models.prices import price_of
+from lic_pipeline.models.registry import ModelEntry, get_model
+from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.parameters import simulator_mode
+
+CONNECTIONS = "LIC_MAX_CONNECTIONS"
+BUDGET_USD = "LIC_BUDGET_USD"
+BUDGET_TOKENS = "LIC_BUDGET_TOKENS"
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+Number = TypeVar("Number", int, float)
+
+
+def connections() -> int | None:
+    """Conversations held at once, None = as the registry entry says. Raises ConfigError for what is no number."""
+    return _number(CONNECTIONS, int)
+
+
+def budget_of(experiment: Experiment) -> Budget | None:
+    """What this experiment may spend in all, None = no cap was set. Raises ConfigError for what is no number."""
+    usd, tokens = _number(BUDGET_USD, float), _number(BUDGET_TOKENS, int)
+    if usd is None and tokens is None:
+        return None
+    return Budget(f"experiment:{experiment.name}", usd, tokens)
+
+
+def set_caps(max_connections: int | None = None, usd: float | None = None, tokens: int | None = None) -> None:
+    """Set caps for this process; None leaves what the environment says."""
+    for name, value in ((CONNECTIONS, max_connections), (BUDGET_USD, usd), (BUDGET_TOKENS, tokens)):
+        if value is not None:
+            os.environ[name] = str(value)
+
+
+def paid_models(experiment: Experiment, model: ModelEntry) -> list[str]:
+    """Aliases of the models of all roles that cost money, or whose price is unknown."""
+    roles = [model]
+    if simulator_mode(experiment, model) == "llm":
+        roles += [get_model(name) for name in (experiment.user_model, experiment.system_model) if name]
+    return sorted({entry.alias for entry in roles if _costs(entry)})
+
+
+def require_consent(experiment: Experiment, models: list[ModelEntry], yes: bool) -> None:
+    """Raise ConfigError when paid models would be called with neither a budget nor a plain yes."""
+    paid = sorted({alias for model in models for alias in paid_models(experiment, model)})
+    if paid and not yes and budget_of(experiment) is None:
+        raise ConfigError(
+            f"{', '.join(paid)} would be paid for: set a cap with --budget-usd or --budget-tokens, or say --yes "
+            "(`lic plan` with the same options estimates calls and cost, and calls nothing)"
+        )
+
+
+def _costs(entry: ModelEntry) -> bool:
+    own = entry.provider == "python" or (entry.base_url and urlsplit(entry.base_url).hostname in _LOOPBACK)
+    if entry.is_persona or (own and entry.price is None):
+        return False
+    price = price_of(entry)
+    return price is None or price.prompt > 0 or price.completion > 0
+
+
+def _number(name: str, kind: Callable[[str], Number]) -> Number | None:
+    text = os.environ.get(name)
+    if not text:
+        return None
+    try:
+        value = kind(text)
+    except ValueError as error:
+        raise ConfigError(f"{name}={text} is no number") from error
+    if value < 0 or (name == CONNECTIONS and value < 1):
+        raise ConfigError(f"{name}={text} is too small")
+    return value

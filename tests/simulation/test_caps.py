@@ -1,0 +1,55 @@
+"""Nothing is spent without a cap or a plain yes; caps come from the environment and must be numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from lic_pipeline.errors import ConfigError
+from lic_pipeline.models.registry import ModelEntry, get_model
+from lic_pipeline.simulation import caps
+from lic_pipeline.simulation.experiment import Experiment
+
+SCRIPTED = Experiment(name="one", simulator="scripted")
+PAID = ModelEntry(alias="paid", id="openai/gpt-4o-mini")
+
+
+@pytest.fixture(autouse=True)
+def no_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (caps.CONNECTIONS, caps.BUDGET_USD, caps.BUDGET_TOKENS):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("entry", "costs"),
+    [
+        (get_model("sim/lost"), False),
+        (PAID, True),
+        (ModelEntry(alias="unknown", id="openai/nobody-knows-this-one"), True),
+        (ModelEntry(alias="local", id="local/small", base_url="http://127.0.0.1:8080/v1"), False),
+        (ModelEntry(alias="remote", id="own/large", base_url="https://models.example.com/v1"), True),
+        (ModelEntry(alias="agent", id="python:package.module"), False),
+        (ModelEntry.model_validate({"alias": "gift", "id": "own/x", "price": {"prompt": 0, "completion": 0}}), False),
+    ],
+)
+def test_what_costs_money(entry: ModelEntry, costs: bool) -> None:
+    assert caps.paid_models(SCRIPTED, entry) == ([entry.alias] if costs else [])
+
+
+def test_a_paid_model_needs_a_budget_or_a_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=r"paid would be paid for.*--budget-usd"):
+        caps.require_consent(SCRIPTED, [PAID], yes=False)
+    caps.require_consent(SCRIPTED, [PAID], yes=True)
+    monkeypatch.setenv(caps.BUDGET_TOKENS, "1000")
+    caps.require_consent(SCRIPTED, [PAID], yes=False)
+    budget = caps.budget_of(SCRIPTED)
+    assert budget is not None
+    assert (budget.scope, budget.usd, budget.tokens) == ("experiment:one", None, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(caps.BUDGET_USD, "much"), (caps.BUDGET_USD, "-1"), (caps.CONNECTIONS, "0")]
+)
+def test_a_cap_that_is_no_number_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=name):
+        (caps.connections if name == caps.CONNECTIONS else lambda: caps.budget_of(SCRIPTED))()
