@@ -97,6 +97,8 @@ class ConversationLoop:
         try:
             if self.spec.setting in SINGLE_TURN:
                 await self._take_turn(Utterance(self._single_message(), None))
+            elif self.parent is not None and not self.parent.turns:
+                self.stop_reason = StopReason.CONTEXT  # Not even the first message fitted: there is nothing to recap.
             elif self.spec.setting in DERIVED:
                 await self._take_turn(Utterance(self._closing_message(), None))
             else:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 
 from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError, StorageError
@@ -27,6 +27,7 @@ from lic_pipeline.simulation.outcome import Outcome, Progress
 from lic_pipeline.simulation.parameters import assistant_parameters, require_roles
 from lic_pipeline.simulation.plan import ConversationSpec, Family, Plan
 from lic_pipeline.simulation.progress import tell
+from lic_pipeline.simulation.scoring_threads import ScoringThreads
 from lic_pipeline.simulation.signals import interruptible
 from lic_pipeline.simulation.sink import Sink
 from lic_pipeline.simulation.voices import Voice, open_voice
@@ -85,7 +86,7 @@ class Engine:
 
     async def run(self) -> Outcome:
         """Do all work; raises the first fatal error after everything finished is stored."""
-        executor = ThreadPoolExecutor(SCORING_THREADS, thread_name_prefix="lic-scoring")
+        executor = ScoringThreads(SCORING_THREADS)
         try:
             voice = await open_voice(self.plan, self.work.ledger, executor, self._budget)
             self._scope = voice.budget_scope
@@ -104,7 +105,7 @@ class Engine:
             raise self._fatal
         return _outcome(self.work, self.progress, self.missing)
 
-    async def _work_through(self, voice: Voice, executor: ThreadPoolExecutor) -> None:
+    async def _work_through(self, voice: Voice, executor: Executor) -> None:
         roles = voice.roles
         grader = Grader(self.plan.task, roles, self.work.ledger, executor)
         parameters = assistant_parameters(self.plan.experiment, self.plan.model)

@@ -20,7 +20,8 @@ def cell_signature(
     experiment: Experiment, task: Task, model: ModelEntry, setting: Setting, items: Iterable[str]
 ) -> str:
     """``key:value`` pairs joined by ``|``; item set as a hash of the sorted instruction ids."""
-    mode = simulator_mode(experiment, model)
+    # No model plays the user or labels replies in refinement tasks.
+    mode = simulator_mode(experiment, model) if task.kind == "binary" else "scripted"
     user = mode if mode == "scripted" else f"llm({experiment.user_model},{experiment.fidelity})"
     system = "rules" if mode == "scripted" else f"llm({experiment.system_model})"
     parameters = assistant_parameters(experiment, model)

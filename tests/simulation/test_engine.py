@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from support.scripted import FAKE, RIGHT, TALK, ScriptedVoice, by_turn, held, hold, plan_of, scores_csv, speaking
 from support.scripted_run import answer, big_plan
 
-from lic_pipeline.errors import ProviderStoppedError
+from lic_pipeline.errors import ProviderStoppedError, StorageError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.errors import AccessError
 from lic_pipeline.models.ledger import CallKey, Ledger
@@ -25,6 +26,7 @@ from lic_pipeline.simulation import engine
 from lic_pipeline.simulation.outcome import Progress
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.progress import listening
+from lic_pipeline.simulation.scoring_threads import ScoringThreads
 from lic_pipeline.simulation.work import Work
 
 RUNNER = Path(__file__).resolve().parents[1] / "support" / "scripted_run.py"
@@ -41,7 +43,7 @@ def start(home: Path, items: int, runs: int, connections: int, delay: float) -> 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     out, err = process.communicate(timeout=120)
-    assert "Traceback" not in err, err
+    assert "Traceback" not in (err or ""), err
     return process.returncode, out
 
 
@@ -115,7 +117,11 @@ def test_twenty_kills(tmp_path: Path) -> None:
 def test_two_processes_pay_for_each_call_once_and_both_end_complete(tmp_path: Path) -> None:
     plan = big_plan(24, 3)
     wanted = undisturbed(plan, tmp_path / "calm")
+    gate = tmp_path / "two" / "gate"
+    gate.parent.mkdir()
+    gate.touch()
     both = [start(tmp_path / "two", 24, 3, 8, 0.002) for _ in range(2)]
+    gate.unlink()
     outcomes = []
     for process in both:
         code, out = ended(process)
@@ -237,6 +243,59 @@ def test_lost_lake_files_come_back_without_a_call(tmp_path: Path) -> None:
         assert voice.requests == []
         assert outcome.complete
         assert scores_csv(plan, tmp_path) == wanted
+
+
+def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = big_plan(3, 2)
+
+    def full(*_: object) -> None:
+        raise StorageError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ConversationStore, "append", full)
+        with pytest.raises(StorageError, match="no space left"):
+            hold(plan, tmp_path, answer)
+    voice, outcome = hold(plan, tmp_path, by_turn("never said"))
+    assert voice.requests == []
+    assert outcome.complete
+    assert scores_csv(plan, tmp_path) == undisturbed(plan, tmp_path / "calm")
+
+
+def test_a_looping_program_does_not_hold_up_an_interrupt(tmp_path: Path) -> None:
+    script = RUNNER.with_name("looping_run.py")
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asked\n"
+    time.sleep(1.0)
+    process.send_signal(signal.SIGTERM)
+    sent = time.monotonic()
+    code, out = ended(process)
+    assert time.monotonic() - sent < 5
+    assert (code, out) == (130, "InterruptedRunError\n")
+
+
+def test_scoring_threads_keep_the_contract_of_executors() -> None:
+    threads = ScoringThreads(2)
+    assert list(threads.map(lambda number: number * 2, range(5))) == [0, 2, 4, 6, 8]
+    with pytest.raises(ZeroDivisionError):
+        threads.submit(lambda: 1 // 0).result(5)
+    hold_on = threading.Event()
+    begun = threading.Barrier(3)
+
+    def work() -> bool:
+        begun.wait(5)
+        return hold_on.wait(5)
+
+    busy = [threads.submit(work) for _ in range(2)]
+    begun.wait(5)
+    waiting = threads.submit(int)
+    threads.shutdown(wait=False, cancel_futures=True)
+    hold_on.set()
+    assert waiting.cancelled()
+    assert [one.result(5) for one in busy] == [True, True]
+    with pytest.raises(RuntimeError):
+        threads.submit(int)
+    threads.shutdown()
 
 
 def test_an_error_row_does_not_pass_for_a_lost_finished_one(tmp_path: Path) -> None:

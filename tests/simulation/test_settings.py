@@ -236,6 +236,15 @@ def test_context_overflow_ends_a_conversation_by_itself(tmp_path: Path) -> None:
     assert outcome.already == 2
 
 
+def test_what_follows_a_conversation_that_never_began_is_missing_too(tmp_path: Path) -> None:
+    plan = plan_of(Setting.SHARDED, Setting.RECAP, Setting.RETRY)
+    voice, outcome = hold(plan, tmp_path, by_turn(ContextOverflowError("too long"), RIGHT))
+    assert outcome.complete
+    assert len(voice.requests) == 1
+    assert [one.stop_reason for one in held(plan, tmp_path)] == [StopReason.CONTEXT] * 3
+    assert scores_csv(plan, tmp_path).count(",context,context,None,") == 3
+
+
 @pytest.mark.parametrize(
     ("error", "state"),
     [

@@ -1,7 +1,7 @@
 """A process that carries out a plan with the scripted voice; tests kill it, interrupt it, or run two at once.
 
 ``python scripted_run.py HOME ITEMS RUNS CONNECTIONS DELAY [SETTING...]``: every call made is a line of HOME/calls.log,
-the outcome is printed as JSON. Exit codes are those of the errors. Not a test module.
+the outcome is printed as JSON. While HOME/gate exists it waits. Exit codes are those of the errors. Not a test module.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -51,6 +52,8 @@ def main() -> int:
 
     voice = ScriptedVoice(say, delay=float(sys.argv[5]))
     print("started", flush=True)
+    while (home / "gate").exists():
+        time.sleep(0.01)
     try:
         with speaking(voice), Ledger.open(home / "ledger") as ledger:
             outcome = engine.run(big_plan(items, runs, settings), ledger, home / "lake", max_connections=connections)
