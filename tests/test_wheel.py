@@ -72,7 +72,7 @@ def test_an_installed_wheel_runs_the_demo_of_one_task(wheel: Path, tmp_path: Pat
     python = place / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", "-q"]
     subprocess.run([*install, wheel], check=True, timeout=180)
-    # Dependencies come from this environment as a plain folder: its own .pth files (the editable checkout) are not read.
+    # Dependencies come from this environment as a plain folder, whose own .pth files (the checkout) are not read.
     (packages,) = (place / "lib").glob("python*/site-packages")
     (packages / "dependencies.pth").write_text(str(Path(pytest.__file__).parent.parent) + "\n", encoding="utf-8")
     empty = tmp_path / "empty"

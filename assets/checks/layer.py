@@ -51,7 +51,9 @@ def layer_check(
     aside = [(str(row[key]), str(row["status"]).removeprefix("quarantined:")) for row in rows if _set_aside(row)]
     aside += lost
     total = len(rows) + len(lost)
-    faults = [reason for _, reason in aside if not reason.startswith(tuple(expected))]
+    chosen = tuple(expected)
+    aside.sort(key=lambda found: found[1].startswith(chosen))  # faults first: lists are cut at their end
+    faults = [reason for _, reason in aside if not reason.startswith(chosen)]
     share = len(faults) / total if total else 0.0
     blocking = bool(breaks) or share > tolerated_share()
     return dg.AssetCheckResult(
@@ -103,7 +105,7 @@ def _said(
     total: int, aside: Sequence[tuple[str, str]], faults: Sequence[str], breaks: Sequence[str], blocking: bool
 ) -> str:
     if not aside and not breaks:
-        return f"All {total} rows can be used."
+        return f"All {total} rows can be used." if total else "There are no rows."
     told = [f"{len(breaks)} breaks of the table's rules"] if breaks else []
     if aside:
         named = "; ".join(f"{which}: {why}" for which, why in aside[:_MOST_NAMED])
