@@ -12,15 +12,17 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.scripted import FAKE, RIGHT, TALK, ScriptedVoice, by_turn, held, hold, plan_of, scores_csv, speaking
+from support.scripted import FAKE, RIGHT, TALK, ScriptedVoice, by_turn, held, hold, pens, plan_of, scores_csv, speaking
 from support.scripted_run import answer, big_plan
 
 from lic_pipeline.errors import ProviderStoppedError, StorageError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.errors import AccessError
 from lic_pipeline.models.ledger import CallKey, Ledger
+from lic_pipeline.models.ledger.records import ClaimLostError
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation import engine
 from lic_pipeline.simulation.outcome import Progress
@@ -272,6 +274,41 @@ def test_a_looping_program_does_not_hold_up_an_interrupt(tmp_path: Path) -> None
     code, out = ended(process)
     assert time.monotonic() - sent < 5
     assert (code, out) == (130, "InterruptedRunError\n")
+
+
+def test_a_lost_claim_is_awaited_and_no_end_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a machine has slept: the ledger refuses a reply, since another process may be going on with it."""
+    plan = plan_of(Setting.SHARDED, Setting.RECAP, items=[pens(number) for number in range(3)])
+    real, lost = Ledger.record_call, []
+
+    async def record(self: Ledger, conversation_id: str, *rest: Any, **fields: Any) -> bool:
+        if not lost:
+            lost.append(conversation_id)
+            raise ClaimLostError("taken over")
+        return await real(self, conversation_id, *rest, **fields)
+
+    monkeypatch.setattr(Ledger, "record_call", record)
+    voice, outcome = hold(plan, tmp_path, by_turn(TALK, RIGHT), connections=2)
+    assert outcome.complete
+    assert len(held(plan, tmp_path)) == 6
+    assert len(voice.requests) == 3 * 3 + 1
+
+
+def test_a_reply_another_process_stored_first_is_the_one_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(Setting.FULL)
+    real = Ledger.record_call
+
+    async def record(self: Ledger, *row: Any, **fields: Any) -> bool:
+        *before, reply, latency = row
+        await real(self, *before, {**reply, "text": RIGHT}, latency, **fields)
+        return await real(self, *row, **fields)
+
+    monkeypatch.setattr(Ledger, "record_call", record)
+    hold(plan, tmp_path, by_turn("The answer is 3."))
+    assert held(plan, tmp_path)[0].turns[0].reply.text == RIGHT
+    assert calls_stored(tmp_path) == 1
 
 
 def test_scoring_threads_keep_the_contract_of_executors() -> None:
