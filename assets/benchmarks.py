@@ -37,7 +37,6 @@ def _raw_asset(reader: Reader) -> dg.AssetsDefinition:
         description=f"Raw files of {reader.title} for task {reader.task}: which copy is used, checksums, rows, and "
         f"the rows that cannot be read.",
         metadata={
-            **definition_metadata(BENCHMARK_FILES),
             "task": reader.task,
             "license": reader.license,
             "files_looked_for": ", ".join(f"{reader.folder}/{glob}" for glob in reader.globs),

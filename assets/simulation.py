@@ -42,13 +42,13 @@ def asset_name(setting: Setting) -> str:
 
 SETTING_OF = {asset_name(setting): setting for setting in Setting}
 MEANING = {
-    Setting.FULL: "the whole instruction at once.",
-    Setting.CONCAT: "every shard at once, as a list.",
-    Setting.SHUFFLE_CONCAT: "every shard at once, in random order.",
-    Setting.SHARDED: "one shard a turn.",
-    Setting.RECAP: "SHARDED, then one more turn that repeats every shard.",
-    Setting.RETRY: "SHARDED, then one more turn that repeats nothing; the control of RECAP.",
-    Setting.SNOWBALL: "one shard a turn, every turn repeating the shards before.",
+    Setting.FULL: ": the whole instruction at once.",
+    Setting.CONCAT: ": every shard at once, as a list.",
+    Setting.SHUFFLE_CONCAT: ": every shard at once, in random order.",
+    Setting.SHARDED: ": one shard a turn.",
+    Setting.RECAP: ": SHARDED, then one more turn that repeats every shard.",
+    Setting.RETRY: ": SHARDED, then one more turn that repeats nothing; the control of RECAP.",
+    Setting.SNOWBALL: ": one shard a turn, every turn repeating the shards before.",
 }
 """What a reader of the graph must know of each setting."""
 
@@ -61,7 +61,7 @@ MEANING = {
             deps=[approved_instructions],
             group_name="simulation",
             kinds={"llm", "parquet"},
-            description=f"Conversations held in setting {setting}: {MEANING.get(setting, 'see docs/graph.md')}",
+            description=f"Conversations held in setting {setting}{MEANING.get(setting, '.')}",
             metadata={**definition_metadata(CONVERSATIONS), "setting": str(setting)},
             partitions_def=BY_TASK_AND_MODEL,
         )

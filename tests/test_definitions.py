@@ -10,18 +10,20 @@ import dagster as dg
 import pytest
 
 from assets.partitions import BY_TASK, BY_TASK_AND_MODEL
+from assets.simulation import asset_name
 from lic_pipeline.definitions import defs
 from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.records import Setting
 from lic_pipeline.tasks.registry import task_names
 
 ROOT = Path(__file__).resolve().parent.parent
 RAW = ("bfcl", "gsm8k", "humaneval", "livecodebench", "spider", "summhay", "totto")
-SETTINGS = ("full", "concat", "shuffle_concat", "sharded", "recap", "retry", "snowball")
+CONVERSATIONS = {asset_name(setting) for setting in Setting}
 TABLES = tuple(spec.name for spec in METRIC_TABLES)
 GROUPS = {
     "benchmarks": {*RAW, "instructions"},
     "sharding": {"sharded_instructions", "approved_instructions"},
-    "simulation": {f"{setting}_conversations" for setting in SETTINGS},
+    "simulation": CONVERSATIONS,
     "scoring": {"extracted_answers", "scores"},
     "metrics": set(TABLES),
     "reports": {"benchmark_report", "validation_report"},
@@ -31,7 +33,7 @@ CHECKS = {
     ("instructions", "gold_scores_100"): True,
     ("sharded_instructions", "shards_present"): True,
     ("approved_instructions", "items_approved"): True,
-    **{(f"{setting}_conversations", "conversation_invariants"): True for setting in SETTINGS},
+    **{(name, "conversation_invariants"): True for name in CONVERSATIONS},
     ("scores", "scores_consistent"): True,
     **{(name, "within_range"): True for name in TABLES},
     ("validation_report", "tables_as_specified"): False,
