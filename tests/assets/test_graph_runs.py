@@ -11,15 +11,20 @@ import duckdb
 import pytest
 from support.graph import TINY, plain
 
+from assets import metrics as metric_assets
+from assets import scoring as score_assets
 from assets.partitions import model_key, partition_key, task_and_model
 from assets.simulation import asset_name
 from lic_pipeline.cli.launch import OWNER_TAG, Launcher, launcher
 from lic_pipeline.config import Home
 from lic_pipeline.definitions import defs
-from lic_pipeline.errors import InterruptedRunError
+from lic_pipeline.errors import InputError, InterruptedRunError
 from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.lake.tables import partition_path, read_partition
 from lic_pipeline.models.registry import registry
-from lic_pipeline.verification.planning import read_manifest
+from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.verification.freshness import write_fingerprint
+from lic_pipeline.verification.planning import manifest_partition, read_manifest
 
 ODD = "Örg/Odd, Model|x: 1"
 
@@ -166,3 +171,44 @@ def test_the_next_launch_closes_a_run_whose_process_died(launch: Launcher, home:
     with launcher(home) as again:
         status = {name: again._instance.get_runs(dg.RunsFilter(tags={"name": name}))[0].status for name in owners}
     assert status == {"dead": dg.DagsterRunStatus.FAILURE, "alive": dg.DagsterRunStatus.STARTED}
+
+
+def test_a_metric_table_that_breaks_its_rules_leaves_the_published_file(
+    published: Launcher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = metric_assets.build_metrics
+
+    def spoiled(connection: duckdb.DuckDBPyConnection) -> None:
+        real(connection)
+        connection.execute("UPDATE reliability_by_task SET P = 150 WHERE setting = 'FULL'")
+
+    before = home.warehouse.read_bytes()
+    monkeypatch.setattr(metric_assets, "build_metrics", spoiled)
+    with pytest.raises(InputError, match="within_range of reliability_by_task"):
+        published.publish()
+    assert home.warehouse.read_bytes() == before
+    assert last_run(instance, "publish").status is dg.DagsterRunStatus.FAILURE
+    assert "last good file stays" in metadata_of(instance, "attempts")["refused"]
+
+
+def test_scores_that_contradict_each_other_are_not_written(
+    evaluated: Launcher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = score_assets.score_manifest
+
+    def spoiled(*given: Any) -> Any:
+        found, scores = real(*given)
+        return found, [{**row, "score": 50.0, "missing_reason": "no_sandbox"} for row in scores]
+
+    partition = manifest_partition("tiny", "math", "sim/lost")
+    path = partition_path(home.lake, SCORES.name, partition)
+    before = path.read_bytes()
+    write_fingerprint(home.lake, partition, "of another scorer")
+    monkeypatch.setattr(score_assets, "score_manifest", spoiled)
+    with pytest.raises(InputError, match="score_or_reason"):
+        evaluated.evaluate(TINY, "math", "sim/lost")
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+    evaluated.evaluate(TINY, "math", "sim/lost")
+    assert last_run(instance, "evaluate").status is dg.DagsterRunStatus.SUCCESS
+    assert read_partition(home.lake, SCORES, partition) is not None
