@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.scripted import RIGHT, TALK, WRONG, by_turn, held, hold, pens, plan_of, scores_csv
 
+from lic_pipeline.errors import ProviderStoppedError
 from lic_pipeline.lake.conversations import ConversationStore
+from lic_pipeline.models.errors import AccessError
 from lic_pipeline.models.ledger import Ledger
-from lic_pipeline.records import Setting, StopReason
+from lic_pipeline.records import Instruction, Setting, Shard, StopReason, Turn
+from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.plan import Approved, Plan
+from lic_pipeline.simulation.roles import Utterance
 from lic_pipeline.simulation.work import Work
+from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
 
 
@@ -109,3 +115,56 @@ def test_now_right_where_the_loop_went_on_is_scored_right_and_keeps_its_turns(tm
     assert todo(after, tmp_path) == 0
     assert "ran_past_correct" in scores_csv(after, tmp_path)
     assert len(held(after, tmp_path)[0].turns) == 4
+
+
+def test_accepted_drift_judges_the_new_replies_and_not_the_old_ones(tmp_path: Path) -> None:
+    plan = plan_of(Setting.SHARDED)
+    name = plan.specs[0].conversation_id
+    with pytest.raises(ProviderStoppedError):
+        hold(plan, tmp_path, by_turn(TALK, AccessError("bad key")))
+    item = pens()
+    opening = item.sharded.shards[0].model_copy(update={"text": "Another opening?"})
+    sharded = item.sharded.model_copy(update={"shards": (opening, *item.sharded.shards[1:])})
+    items = {"own/0": Approved(item.instruction, sharded, "authored")}
+    drifted = Plan(plan.experiment, plan.task, plan.model, items, plan.families, plan.signatures)
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        ledger.bump_epoch([name])
+    voice, outcome = hold(drifted, tmp_path, by_turn(RIGHT))
+    assert outcome.complete
+    assert [stage.turn for stage in voice.stages] == [1]
+    (one,) = held(drifted, tmp_path)
+    assert (one.turns[0].user, one.turns[0].reply.text) == ("Another opening?", RIGHT)
+    assert one.turns[0].attempt is not None, "the label of the old reply was taken for the new one"
+    assert one.stop_reason is StopReason.CORRECT
+
+
+def test_a_user_model_is_not_asked_again_before_the_conversation_differs(tmp_path: Path) -> None:
+    """What an LLM user said stays as long as the replies before it do; only new turns are paid."""
+
+    class Costly:
+        """Says each shard, and counts how often it had to be asked."""
+
+        asked = 0
+
+        async def speak(
+            self,
+            task: Task,
+            instruction: Instruction,
+            turns: Sequence[Turn],
+            unrevealed: Sequence[Shard],
+            journal: Journal,
+        ) -> Utterance:
+            stored = journal.decision("user", len(turns) + 1)
+            if stored is None:
+                Costly.asked += 1
+                stored = {"text": f"{unrevealed[0].text}, as asked {Costly.asked}", "revealed": unrevealed[0].shard_id}
+                journal.decide("user", len(turns) + 1, stored, "1")
+            return Utterance(stored["text"], stored["revealed"])
+
+    hold(plan_of(Setting.SHARDED), tmp_path, by_turn(TALK, RIGHT), user=Costly())
+    assert Costly.asked == 1
+    after = plan_of(Setting.SHARDED, items=[corrected(pens(), "7")])
+    voice, outcome = hold(after, tmp_path, by_turn(TALK, RIGHT, WRONG), user=Costly())
+    assert outcome.complete
+    assert Costly.asked == 2
+    assert [stage.turn for stage in voice.stages] == [3]
