@@ -81,11 +81,11 @@ def calibrate(tasks: tuple[str, ...], seeds: range, home: Path) -> dict[str, lis
 
 
 def test_what_is_measured_is_what_a_persona_declares(tmp_path: Path) -> None:
-    z = calibrate(("math", "data2text"), range(3, 5), tmp_path)
-    assert len(z["P"]) == 2 * 2 * 2 * len(ALL_SETTINGS)
+    z = calibrate(("math", "data2text"), range(3, 4), tmp_path)
+    assert len(z["P"]) == 2 * 2 * len(ALL_SETTINGS)
     assert max(abs(value) for value in z["P"]) <= 4
     assert sum(z["P"]) / sqrt(len(z["P"])) == pytest.approx(0, abs=4)
-    assert 0.4 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 2.0
+    assert 0.3 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 2.0
 
 
 @pytest.mark.slow
