@@ -13,7 +13,7 @@ from lic_pipeline.benchmarks.registry import READERS, Reader, locate, read_sourc
 from lic_pipeline.lake.tables import write_partition
 from lic_pipeline.records import RecordProblem
 from lic_pipeline.sharding.sources import all_instructions
-from lic_pipeline.tables_items import BENCHMARK_FILES, INSTRUCTIONS, PROBLEMS
+from lic_pipeline.tables.items import BENCHMARK_FILES, INSTRUCTIONS, PROBLEMS
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.verification.freshness import GATE_VERSION
 from lic_pipeline.verification.gold import gated_instructions

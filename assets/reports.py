@@ -6,9 +6,9 @@ from assets.metrics import FOLLOWS_SCORES
 from lic_pipeline.metrics.tables import METRIC_TABLES
 from lic_pipeline.metrics.warehouse import open_warehouse
 from lic_pipeline.report.write import write_report
-from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, SHARDED_INSTRUCTIONS
-from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
-from lic_pipeline.tables_scores import PLANNED, SCORES
+from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, SHARDED_INSTRUCTIONS
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
+from lic_pipeline.tables.scores import PLANNED, SCORES
 from resources.home import HomeResource
 from resources.tables import records_table
 from resources.validation import validate_tables, write_validation

@@ -15,8 +15,8 @@ from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.scoring.stage import score_manifest
-from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
+from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.verification.freshness import (

@@ -9,7 +9,7 @@ from assets.layers import land
 from assets.partitions import BY_TASK
 from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.sharding.sources import sharded_for
-from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, OK, PROBLEMS, SHARDED_INSTRUCTIONS
+from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, OK, PROBLEMS, SHARDED_INSTRUCTIONS
 from lic_pipeline.verification.approval import approval_rows, sharded_rows
 from lic_pipeline.verification.freshness import GATE_VERSION
 from lic_pipeline.verification.gold import instruction_of

@@ -17,7 +17,7 @@ def shared_data() -> Path:
     return SHARED
 
 
-@pytest.fixture()
+@pytest.fixture
 def lic_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty LIC_HOME of this test's own."""
     home = tmp_path / "home"

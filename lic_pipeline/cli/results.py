@@ -70,7 +70,7 @@ def tell_unusable(home: Home, task: str) -> None:
     """Say what of a task's items cannot be used: counts by reason, and the first bad rows by file and line."""
     from lic_pipeline.lake.tables import read_partition
     from lic_pipeline.records import RecordProblem
-    from lic_pipeline.tables_items import PROBLEMS
+    from lic_pipeline.tables.items import PROBLEMS
 
     for reason, number in _unusable(home, task).items():
         print(f"not used: {task}: {number} items: {reason}", file=sys.stderr)
@@ -88,7 +88,7 @@ _NAMED = 5
 
 def _unusable(home: Home, task: str) -> Counter[str]:
     from lic_pipeline.lake.tables import read_partition
-    from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, OK, PROBLEMS, SHARDED_INSTRUCTIONS
+    from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, OK, PROBLEMS, SHARDED_INSTRUCTIONS
 
     counts: Counter[str] = Counter()
     for layer in ("benchmarks", "sharding"):

@@ -9,7 +9,7 @@ from typing import Any
 from lic_pipeline.lake.tables import read_partition
 from lic_pipeline.logs.rescoring import ROUNDING
 from lic_pipeline.logs.tables import partition_of
-from lic_pipeline.tables_runs import EXTRACTED_ANSWERS
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
 
 _SHOWN = (
     *("task", "model", "setting", "instruction_id", "run", "turn", "strategy", "gate", "rung", "answer", "verdict"),

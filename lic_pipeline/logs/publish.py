@@ -23,8 +23,8 @@ from lic_pipeline.scoring.conversations import ScoredTurn
 from lic_pipeline.scoring.stage import score_manifest
 from lic_pipeline.scoring.verdicts import VerdictStore
 from lic_pipeline.tables import TableSpec
-from lic_pipeline.tables_runs import EXTRACTED_ANSWERS, MANIFESTS
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS, MANIFESTS
+from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
 

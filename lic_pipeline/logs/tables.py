@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lic_pipeline.tables import Column, TableSpec, register
-from lic_pipeline.tables_scores import IDENTITY
+from lic_pipeline.tables.scores import IDENTITY
 
 
 def _score(name: str, description: str) -> Column:

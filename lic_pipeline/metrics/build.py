@@ -22,7 +22,7 @@ from lic_pipeline.metrics.cells import (
 )
 from lic_pipeline.metrics.subsets import percentile_weights
 from lic_pipeline.metrics.tables import METRIC_TABLES
-from lic_pipeline.tables_scores import PLANNED, SCORES
+from lic_pipeline.tables.scores import PLANNED, SCORES
 
 _CELL = {name: pa.string() for name in ("experiment", "condition", "task", "model", "setting")}
 _MODEL = {name: kind for name, kind in _CELL.items() if name != "task"}

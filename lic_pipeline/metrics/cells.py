@@ -19,9 +19,9 @@ import pyarrow as pa
 from lic_pipeline.metrics.comparison import holm, sign_flip
 from lic_pipeline.metrics.degradation import TaskPair, degradation, paired_interval
 from lic_pipeline.metrics.intervals import Interval, ci_items, ci_runs
-from lic_pipeline.metrics.signature import SETTING_FIELDS, differing
 from lic_pipeline.metrics.statistics import BoolArray, IntArray
 from lic_pipeline.metrics.subsets import FloatArray
+from lic_pipeline.signatures import SETTING_FIELDS, differing
 
 Row = dict[str, Any]
 _NOT_COMPARED = SETTING_FIELDS | {"condition", "n", "approval"}  # N matters to A90 and U only, approvals vary with gaps

@@ -13,15 +13,15 @@ from lic_pipeline.lake.tables import read_all
 from lic_pipeline.logs.tables import IMPORTED_LOGS, LOG_COMPARISON
 from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT
 from lic_pipeline.tables import TableSpec
-from lic_pipeline.tables_items import (
+from lic_pipeline.tables.items import (
     APPROVED_INSTRUCTIONS,
     BENCHMARK_FILES,
     INSTRUCTIONS,
     PROBLEMS,
     SHARDED_INSTRUCTIONS,
 )
-from lic_pipeline.tables_runs import EXTRACTED_ANSWERS, MANIFESTS
-from lic_pipeline.tables_scores import PLANNED, SCORES
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS, MANIFESTS
+from lic_pipeline.tables.scores import PLANNED, SCORES
 
 _OF_LOGS = (IMPORTED_LOGS, LOG_COMPARISON, MEASUREMENT_ARTEFACT)
 _AS_THEY_ARE = (

@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from lic_pipeline.metrics.signature import build
 from lic_pipeline.metrics.statistics import IntArray
+from lic_pipeline.signatures import build
 
 _NAMES = ("model", "task", "setting", "instruction_id")
 _FIELDS = (*_NAMES, "run", "score")

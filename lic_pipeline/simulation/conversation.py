@@ -31,7 +31,7 @@ from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN, Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.plan import Approved, ConversationSpec, shards_in_order
-from lic_pipeline.simulation.roles import Roles, RuleClassifier, Utterance
+from lic_pipeline.simulation.roles.scripted import Roles, RuleClassifier, Utterance
 from lic_pipeline.tasks.protocol import Task
 
 SILENT_TURNS_BEFORE_FORCING = 2

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from lic_pipeline.records import Attempt, Extraction, Instruction, Reply, Strategy, Verdict
 from lic_pipeline.scoring.verdicts import VerdictStore, no_answer, verdict_key, verdict_of
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.roles import Roles
+from lic_pipeline.simulation.roles.scripted import Roles
 from lic_pipeline.tasks.protocol import Task
 
 

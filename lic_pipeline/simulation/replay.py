@@ -23,7 +23,7 @@ from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal, Send
 from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode
 from lic_pipeline.simulation.plan import ConversationSpec, Plan
-from lic_pipeline.simulation.roles import Roles, scripted_roles
+from lic_pipeline.simulation.roles.scripted import Roles, scripted_roles
 
 
 class ReplayError(LicError):
@@ -45,7 +45,7 @@ class Replayer:
         """With the roles the plan was carried out with. Raises ConfigError when their models are not known."""
         if simulator_mode(plan.experiment, plan.model) == "scripted":
             return cls(plan, ledger, scripted_roles())
-        from lic_pipeline.simulation.llm_roles import open_roles
+        from lic_pipeline.simulation.roles.llm import open_roles
 
         return cls(plan, ledger, await open_roles(plan, _SilentAccess(ledger)))
 

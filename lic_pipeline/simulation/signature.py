@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Setting
+from lic_pipeline.signatures import build
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.identity import ENGINE_SEMANTICS
 from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode
@@ -47,4 +48,4 @@ def cell_signature(
     }
     if setting is Setting.RECAP:
         fields["recap"] = f"{experiment.recap_of},notice={experiment.recap_notice}"
-    return "|".join(f"{key}:{value}" for key, value in fields.items())
+    return build(fields)

@@ -24,7 +24,7 @@ from lic_pipeline.simulation.fitting import misfits
 from lic_pipeline.simulation.menus import Menu, load_menus
 from lic_pipeline.simulation.parameters import role_models, simulator_mode
 from lic_pipeline.simulation.plan import Plan
-from lic_pipeline.simulation.roles import Roles, scripted_roles
+from lic_pipeline.simulation.roles.scripted import Roles, scripted_roles
 
 
 class Voice(Protocol):
@@ -108,6 +108,6 @@ async def open_voice(plan: Plan, ledger: Ledger, executor: Executor, budget: Bud
 async def _roles(plan: Plan, access: ModelAccess) -> Roles:
     if simulator_mode(plan.experiment, plan.model) == "scripted":
         return scripted_roles()
-    from lic_pipeline.simulation.llm_roles import open_roles
+    from lic_pipeline.simulation.roles.llm import open_roles
 
     return await open_roles(plan, access)

@@ -12,7 +12,7 @@ from typing import Any
 
 from lic_pipeline.records import Shard, ShardedInstruction
 from lic_pipeline.simulation.plan import Approved
-from lic_pipeline.tables_items import OK
+from lic_pipeline.tables.items import OK
 from lic_pipeline.verification.gold import instruction_of
 
 APPROVED = frozenset({"reviewed", "verified", "released", "authored"})

@@ -19,9 +19,9 @@ from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.simulation.engine import Work
 from lic_pipeline.simulation.plan import Plan
-from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, PROBLEMS
-from lic_pipeline.tables_runs import MANIFESTS
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, PROBLEMS
+from lic_pipeline.tables.runs import MANIFESTS
+from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.verification.library import references_hash, wanted_versions
 from lic_pipeline.verification.planning import manifest_is, manifest_partition, read_manifest

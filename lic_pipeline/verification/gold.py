@@ -15,7 +15,7 @@ from lic_pipeline.errors import RecordError
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Instruction, Reply
 from lic_pipeline.scoring.verdicts import VerdictStore, verdict_of
-from lic_pipeline.tables_items import OK
+from lic_pipeline.tables.items import OK
 from lic_pipeline.tasks.protocol import Task
 
 THREADS = 4

@@ -13,7 +13,7 @@ from typing import Any
 from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Instruction
-from lic_pipeline.tables_items import LIBRARY, OK
+from lic_pipeline.tables.items import LIBRARY, OK
 from lic_pipeline.verification.gold import instruction_of
 
 

@@ -11,8 +11,8 @@ from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.plan import Approved, Plan, make_plan
-from lic_pipeline.tables_items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, SHARDED_INSTRUCTIONS
-from lic_pipeline.tables_runs import MANIFESTS
+from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, SHARDED_INSTRUCTIONS
+from lic_pipeline.tables.runs import MANIFESTS
 from lic_pipeline.verification.approval import approved_items
 
 

@@ -20,8 +20,8 @@ from lic_pipeline.models.ledger.records import DONE, OPEN, CallTotals
 from lic_pipeline.simulation.engine import Work
 from lic_pipeline.simulation.fitting import misfits
 from lic_pipeline.simulation.plan import Plan
-from lic_pipeline.tables_runs import MANIFESTS
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.runs import MANIFESTS
+from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.verification.planning import manifest_partition, read_manifest
 
 NOT_STARTED = "not_started"

@@ -17,7 +17,7 @@ from lic_pipeline.config import Home
 from lic_pipeline.errors import ConfigError, InputError
 from lic_pipeline.lake.tables import partition_path, read_partition
 from lic_pipeline.tables import Column, TableSpec
-from lic_pipeline.tables_items import INSTRUCTIONS, PROBLEMS
+from lic_pipeline.tables.items import INSTRUCTIONS, PROBLEMS
 
 MATH = {"task": "math"}
 

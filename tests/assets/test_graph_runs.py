@@ -22,7 +22,7 @@ from lic_pipeline.errors import InputError, InterruptedRunError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition
 from lic_pipeline.models.registry import registry
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.verification.freshness import write_fingerprint
 from lic_pipeline.verification.planning import manifest_partition, read_manifest
 

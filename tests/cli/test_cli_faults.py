@@ -14,7 +14,7 @@ from support.lic_command import PROGRAM, SMALL, Lic
 
 from lic_pipeline.benchmarks.registry import samples_folder
 from lic_pipeline.lake.tables import read_partition
-from lic_pipeline.tables_items import INSTRUCTIONS
+from lic_pipeline.tables.items import INSTRUCTIONS
 
 
 @pytest.mark.parametrize("command", [("run", "-m", "sim/lost", "-t", "math"), ("plan", "-m", "sim/lost")], ids=" ".join)

@@ -21,8 +21,8 @@ from lic_pipeline.logs.publish import publish_import
 from lic_pipeline.logs.tables import IMPORTED_LOGS, partition_of
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.records import Conversation, Json
-from lic_pipeline.tables_runs import EXTRACTED_ANSWERS, MANIFESTS
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS, MANIFESTS
+from lic_pipeline.tables.scores import SCORES
 
 Write = Callable[..., Path]
 MODEL = "logs/model-x"

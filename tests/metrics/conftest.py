@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from lic_pipeline.metrics.warehouse import store
-from lic_pipeline.tables_scores import PLANNED, SCORES
+from lic_pipeline.tables.scores import PLANNED, SCORES
 
 Row = dict[str, Any]
 

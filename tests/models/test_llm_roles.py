@@ -18,11 +18,11 @@ from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.registry import user_registry
 from lic_pipeline.records import Conversation, Rung, Setting, Strategy
 from lic_pipeline.simulation.engine import run
-from lic_pipeline.simulation.fidelity import Surroundings, defects
-from lic_pipeline.simulation.literals import literals
-from lic_pipeline.simulation.llm_ask import first_object
-from lic_pipeline.simulation.llm_system import Label, Lifted
-from lic_pipeline.simulation.llm_user import Said
+from lic_pipeline.simulation.roles.ask import first_object
+from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
+from lic_pipeline.simulation.roles.literals import literals
+from lic_pipeline.simulation.roles.llm_system import Label, Lifted
+from lic_pipeline.simulation.roles.llm_user import Said
 
 OPENINGS = {"You play a person": "user", "You sort replies": "classifier", "You lift the final": "extractor"}
 

@@ -13,7 +13,7 @@ import pytest
 from lic_pipeline.config import Home
 from lic_pipeline.lake.tables import read_all
 from lic_pipeline.tables import Column, TableSpec
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.tables.scores import SCORES
 from resources.frames import as_specified, frame_faults, frame_type
 from resources.tables import MOST_ROWS, column_schema, records_table
 from resources.validation import validate_frame, validate_tables, write_validation

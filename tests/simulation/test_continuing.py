@@ -15,7 +15,7 @@ from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.records import Instruction, Setting, Shard, StopReason, Turn
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.plan import Approved, Plan
-from lic_pipeline.simulation.roles import Utterance
+from lic_pipeline.simulation.roles.scripted import Utterance
 from lic_pipeline.simulation.work import Work
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task

@@ -24,8 +24,15 @@ from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.outcome import Outcome
 from lic_pipeline.simulation.plan import Approved, Plan, make_plan
-from lic_pipeline.simulation.roles import Roles, RuleClassifier, RuleExtractor, ScriptedUser, UserRole, Utterance
-from lic_pipeline.tables_scores import SCORES
+from lic_pipeline.simulation.roles.scripted import (
+    Roles,
+    RuleClassifier,
+    RuleExtractor,
+    ScriptedUser,
+    UserRole,
+    Utterance,
+)
+from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 
 Say = Callable[[ModelRequest, Stage], Reply | str | Exception]

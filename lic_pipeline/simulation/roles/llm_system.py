@@ -11,7 +11,7 @@ from pydantic import BaseModel, field_validator
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Extraction, Instruction, Json, Reply, Rung, Shard, Strategy
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.llm_ask import RoleModel
+from lic_pipeline.simulation.roles.ask import RoleModel
 from lic_pipeline.tasks.protocol import Task
 
 SYSTEM_VERSION = "1"

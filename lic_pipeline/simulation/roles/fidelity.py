@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lic_pipeline.simulation.literals import Literals, literals
+from lic_pipeline.simulation.roles.literals import Literals, literals
 
 ECHO_WORDS = 10
 """So many words in a row taken from the last reply are an echo."""

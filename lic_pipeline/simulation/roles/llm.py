@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.access import ModelAccess
-from lic_pipeline.simulation.llm_ask import RoleModel
-from lic_pipeline.simulation.llm_system import LLMClassifier, LLMExtractor
-from lic_pipeline.simulation.llm_user import LLMUser
 from lic_pipeline.simulation.parameters import role_models, system_parameters, user_parameters
 from lic_pipeline.simulation.plan import Plan
-from lic_pipeline.simulation.roles import Roles, ScriptedUser, UserRole
+from lic_pipeline.simulation.roles.ask import RoleModel
+from lic_pipeline.simulation.roles.llm_system import LLMClassifier, LLMExtractor
+from lic_pipeline.simulation.roles.llm_user import LLMUser
+from lic_pipeline.simulation.roles.scripted import Roles, ScriptedUser, UserRole
 
 
 async def open_roles(plan: Plan, access: ModelAccess) -> Roles:

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Instruction, Json, Reply, Shard, Turn
-from lic_pipeline.simulation.fidelity import Surroundings, defects
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.llm_ask import Asked, RoleModel
-from lic_pipeline.simulation.roles import Utterance
+from lic_pipeline.simulation.roles.ask import Asked, RoleModel
+from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
+from lic_pipeline.simulation.roles.scripted import Utterance
 from lic_pipeline.tasks.protocol import Task
 
 NONE = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lic_pipeline.metrics.signature import SETTING_FIELDS, build, differing, of_cell, parse
+from lic_pipeline.signatures import SETTING_FIELDS, build, differing, of_cell, parse
 
 
 def test_order_is_fixed_and_none_is_left_out() -> None:

@@ -1,0 +1,1 @@
+"""The roles beside the assistant: ``scripted`` needs no model and states the protocols; ``llm`` asks models."""
