@@ -8,7 +8,7 @@ import pytest
 
 from lic_pipeline.records import Instruction, Reply, Rung
 from lic_pipeline.tasks.math import TASK
-from lic_pipeline.tasks.math.extract import find
+from lic_pipeline.tasks.math.extract import find, whole_value
 from lic_pipeline.tasks.math.values import canonical
 
 VALUES = [
@@ -178,3 +178,28 @@ def test_unclosed_reasoning_is_flagged() -> None:
 def test_canonical_form_is_unique(value: Fraction, text: str) -> None:
     assert canonical(value) == text
     assert find(text, whole=True)[1].value == value  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0",
+        "17613",
+        "-3",
+        "2.50",
+        "$17,613",
+        "-1,200.50",
+        "$2.50",
+        "$0",
+        "1,000,000",
+        "-0",
+        "007",
+        "1" * 18,
+        "1" * 30,
+        "3.",
+        "-0.000000001",
+    ],
+)
+def test_plain_digits_are_read_as_the_grammar_reads_them(text: str) -> None:
+    extraction, number = find(text, whole=True)
+    assert whole_value(text) == (number and number.value, extraction.rung == "ambiguous")

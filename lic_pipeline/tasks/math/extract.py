@@ -7,6 +7,8 @@ is in ``math_values.py``, the choice inside one passage in ``math_choose.py``.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from functools import lru_cache
 
 from lic_pipeline.records import Extraction, Rung
 from lic_pipeline.tasks.math.boxes import Found, boxed
@@ -30,16 +32,29 @@ _INVENTED = re.compile(
     re.IGNORECASE,
 )
 _INVENTED_HINTS = ("question", "problem", "human", "user", "student", "instruction", "\nq", "q:", "*q")
+_DIGITS_ONLY = re.compile(r"(?:-|\$)?(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5}|[1-9][0-9]{0,17})(?:\.[0-9]{1,9})?")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}")
 _TAIL = 6000
 _LONGEST_ANSWER = 2000
 _BARE = 40
 
 
+def whole_value(answer: str) -> tuple[Fraction | None, bool]:
+    """The value of a text that is nothing but an answer, None when it has none; and whether it has several."""
+    if _DIGITS_ONLY.fullmatch(answer):
+        # Most references and extractions look like this, and the grammar comes to the same.
+        digits = answer.replace(",", "").lstrip("$")
+        return Fraction(digits) if "." in digits else Fraction(int(digits)), False
+    extraction, number = find(answer, whole=True)
+    return None if number is None else number.value, extraction.rung is Rung.AMBIGUOUS
+
+
+@lru_cache(maxsize=64)
 def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extraction, Number | None]:
     """The extraction of a visible reply, and the chosen value. ``whole`` = the text is nothing but an answer.
 
-    ``question`` is the problem, used only to tell several labelled values of one passage apart.
+    ``question`` is the problem, used only to tell several labelled values of one passage apart. The latest results
+    are kept: label, extraction and score of one reply each ask for the same.
     """
     plain = normalise(text)
     if whole:

@@ -21,7 +21,7 @@ from lic_pipeline.records import (
     Strategy,
     Verdict,
 )
-from lic_pipeline.tasks.math.extract import find
+from lic_pipeline.tasks.math.extract import find, whole_value
 from lic_pipeline.tasks.math.label import label as label_math
 from lic_pipeline.tasks.math.reference import comparable, last_token
 from lic_pipeline.tasks.math.values import canonical
@@ -33,8 +33,8 @@ _HASHES = "####"
 
 @lru_cache(maxsize=4096)
 def _gold_value(answer: str) -> Fraction | None:
-    number = find(answer, whole=True)[1]
-    return None if number is None else number.value
+    """The value of a reference answer, None when it is no single number."""
+    return whole_value(answer)[0]
 
 
 def _gold_text(instruction: Instruction) -> str:
@@ -94,17 +94,13 @@ class MathTask(PlainMessages):
         expected = _gold_value(gold) if gold else None
         if expected is None:
             return Verdict(score=None, verdict="not_judged", error="reference is missing or no single number")
-        extraction, number = find(visible_text(answer)[0], whole=True)
-        if number is None:
-            verdict = "ambiguous" if extraction.rung is Rung.AMBIGUOUS else "no_answer"
-            return Verdict(score=0.0, verdict=verdict, detail={"expected": canonical(expected)})
-        right = number.value == expected
-        return Verdict(
-            score=100.0 if right else 0.0,
-            verdict="correct" if right else "wrong",
-            answer=canonical(number.value),
-            detail={"expected": canonical(expected)},
-        )
+        value, several = whole_value(visible_text(answer)[0])
+        detail = {"expected": canonical(expected)}
+        if value is None:
+            return Verdict(score=0.0, verdict="ambiguous" if several else "no_answer", detail=detail)
+        right = value == expected
+        verdict = "correct" if right else "wrong"
+        return Verdict(score=100.0 if right else 0.0, verdict=verdict, answer=canonical(value), detail=detail)
 
     def gold(self, instruction: Instruction) -> str | None:
         """The reference answer as a reply."""
