@@ -56,7 +56,7 @@ def marked(text: str, start: int, question: str) -> Found | None:
         found = _after_marker(text, match, question)
         if found is None:
             continue
-        if not _CONDITIONAL.match(_sentence_before(text, match.start())):
+        if not _conditional(text, match.start()):
             return found
         if (
             conditional is not None
@@ -69,10 +69,14 @@ def marked(text: str, start: int, question: str) -> Found | None:
     return conditional
 
 
-def _sentence_before(text: str, place: int) -> str:
-    """The beginning of the sentence that goes on at a place."""
+def _conditional(text: str, place: int) -> bool:
+    """True when the sentence that goes on at a place opens with a condition."""
     piece = text[max(0, place - 300) : place]
-    return piece[max(piece.rfind(mark) for mark in (". ", "\n", "? ", "! ", ": ")) + 1 :]
+    lowered = piece.lower()
+    if not any(word in lowered for word in ("if", "suming", "suppos", "in case")):
+        return False
+    opening = piece[max(piece.rfind(mark) for mark in (". ", "\n", "? ", "! ", ": ")) + 1 :]
+    return _CONDITIONAL.match(opening) is not None
 
 
 def _keyword_places(text: str, start: int) -> list[int]:
