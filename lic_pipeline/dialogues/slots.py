@@ -1,4 +1,7 @@
-"""Reading a booking out of a reply: JSON anywhere in it, or ``Date: ...`` lines. Values are normalised elsewhere."""
+"""Reading a booking out of a reply: JSON anywhere in it, or ``Date: ...`` lines, or rows of a table.
+
+Values are normalised elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ _NAMES: dict[str, str] = {
         "people",
     ),
 }  # fmt: skip
-_LABELLED = re.compile(r"^[ \t>*•+_-]*([A-Za-z][A-Za-z _]{1,30}?)[ \t*_]*[:=][ \t*_]*(.+?)[ \t*_,;]*$", re.MULTILINE)
+_LABELLED = re.compile(
+    r"^[ \t>*•+_|-]*([A-Za-z][A-Za-z _]{1,30}?)[ \t*_]*[:=|][ \t*_|]*([^|\n]+?)[ \t*_,;|]*$", re.MULTILINE
+)
 _DEEPEST = 3
 _MOST_BRACES = 20
 

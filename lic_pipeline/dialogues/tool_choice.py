@@ -36,7 +36,12 @@ _PICK_BEHIND = re.compile(
     r"(?!\s+(?:not|never|wrong|irrelevant|inappropriate|no\b))(?!n't)",
     re.IGNORECASE,
 )
-
+_NEGATED_BEHIND = re.compile(
+    r"[\"'`*”’\]]*\s*(?:tool\s+|api\s+)?(?:(?:is|was|would be|seems|looks)\s+(?:\w+\s+){0,2}?"
+    r"(?:not|irrelevant|unnecessary|inappropriate|unsuitable|unrelated|wrong)"
+    r"|(?:is|was|would|does|can|could)(?:n'?t|n’t)|(?:would|does|can|could)\s*not)\b",
+    re.IGNORECASE,
+)
 
 _MOST = 500
 """Only the last so many mentions are weighed."""
@@ -59,12 +64,18 @@ def chosen_tool(text: str, tools: Sequence[str]) -> tuple[str | None, tuple[str,
         return (structured[0] if len(structured) == 1 else None), structured
     places = _mentions(text, tools)
     named = _distinct(place.tool for place in places)
-    meant = [place for place in places[-_MOST:] if not _NEGATED.search(text[max(0, place.start - 60) : place.start])]
+    meant = [place for place in places[-_MOST:] if not _negated(text, place)]
     for found in (meant, _picked_by_words(text, meant), _emphasised(text, meant), _on_last_line(text, meant)):
         picked = _distinct(place.tool for place in found)
         if len(picked) == 1:
             return picked[0], named
     return _spelt_exactly(text, meant), named
+
+
+def _negated(text: str, place: _Place) -> bool:
+    """True for "not X", and for "X is not ..."."""
+    before, behind = text[max(0, place.start - 60) : place.start], text[place.end : place.end + 60]
+    return _NEGATED.search(before) is not None or _NEGATED_BEHIND.match(behind) is not None
 
 
 def _plain(text: str) -> str:

@@ -20,6 +20,7 @@ _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$",
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
+_ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|vs|approx|incl|cf)$", re.IGNORECASE)
 _POINT_NUMBER = re.compile(r"\n[ \t>*#]{0,6}\d{1,2}$")
 _DECLINE_HINTS = (
     "sorry",
@@ -147,7 +148,7 @@ def sentence_spans(text: str, begin: int = 0, finish: int | None = None) -> Iter
     last = len(text) if finish is None else finish
     position = begin
     for stop in _STOP.finditer(text, begin, last):
-        if stop.start() < position or _numbers_a_point(text, stop.start()):
+        if stop.start() < position or _numbers_a_point(text, stop.start()) or _abbreviates(text, stop.start()):
             continue
         gap = (_AFTER_LINE if stop.group() == "\n" else _AFTER_MARK).match(text, stop.end(), last)
         if gap is None:
@@ -166,6 +167,11 @@ def _numbers_a_point(text: str, place: int) -> bool:
         return False
     begin = max(0, place - 10)
     return _POINT_NUMBER.search(("\n" if begin == 0 else "") + text[begin:place]) is not None
+
+
+def _abbreviates(text: str, place: int) -> bool:
+    """True for the last full stop of "i.e." and its like, which a sentence never ends with."""
+    return text[place] == "." and _ABBREVIATED.search(text[max(0, place - 8) : place]) is not None
 
 
 def sentences(text: str) -> list[str]:

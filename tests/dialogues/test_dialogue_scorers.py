@@ -89,6 +89,13 @@ CHOICES = [
     ),
     ("best tool is", "Of Weather and News, the best tool here is News.", "News"),
     ("the last line alone", "Could be Weather or News.\n\nNews", "News"),
+    (
+        "one picked, one said not to fit",
+        "**Tool:** Weather\n\nNews is not relevant and Stock wouldn't help.",
+        "Weather",
+    ),
+    ("denied behind the name", "Recipe is irrelevant here, Dictionary.", "Dictionary"),
+    ("nothing but denials", "News isn't suitable.", None),
     ("several, none picked", "Weather or News could help.", None),
     ("two in JSON", '[{"name": "News"}, {"name": "Stock"}]', None),
     ("none named", "I don't know.", None),
@@ -171,6 +178,8 @@ def test_reference_date_reads_relative_days_and_missing_years() -> None:
          '{"date": "1/1", "time": "1 pm", "people": 1} no: {"date": "05/07", "time": "7 pm", "people": 4}',
          ("05/07", "7 pm", 4)),
         ("lines", "- **Date:** May 7\n- **Time**: 7 pm\n- Number of people: 4", ("May 7", "7 pm", "4")),
+        ("rows of a table", "| Field | Value |\n|---|---|\n| **Date** | May 7 |\n| Time | 7 pm |\n| Guests | 4 |",
+         ("May 7", "7 pm", "4")),
         ("nothing", "I booked it.", None),
     ],
 )  # fmt: skip

@@ -119,6 +119,33 @@ FORMS = [
         "correct",
         "tagged calls, arguments as text",
     ),
+    (
+        '<function=lamp.set>{"room": "hall", "level": 3}</function>\n'
+        '<function=lamp_set>{"room": "Guest-Room", "level": 7}</function>',
+        Rung.BLOCK,
+        "correct",
+        "the name in the tag",
+    ),
+    (
+        '<function=lamp.set>{"room": "hall", "level": 3}</function><function=lamp.set>{"room": oops}</function>',
+        Rung.FAILED,
+        "no_answer",
+        "one unreadable tag spoils the lot",
+    ),
+    (
+        '```json\n[\n  // hall\n  {"name": "lamp.set", "arguments": {"room": "hall", "level": 3, "fade": true,}},\n'
+        '  {"name": "lamp.set", "arguments": {"room": "Guest-Room", /* high */ "level": 7}},\n]\n```',
+        Rung.BLOCK,
+        "correct",
+        "JSON with comments and trailing commas",
+    ),
+    (
+        '[{"name": "lamp.set", "arguments": {"room": "http://hall", "level": 3,}}, '
+        '{"name": "lamp.set", "arguments": {"room": "Guest-Room", "level": 7}}]',
+        Rung.WHOLE,
+        "wrong",
+        "two slashes inside a string are no comment",
+    ),
     (f"[{HALL}]", Rung.WHOLE, "wrong_count", "one call too few"),
     (f"[{HALL}, {GUEST}, {GUEST}]", Rung.WHOLE, "wrong_count", "one call too many"),
     (f"[{HALL}, {HALL}]", Rung.WHOLE, "wrong", "one reference call is not met"),

@@ -99,6 +99,7 @@ HUMANEVAL_FORMS: dict[str, tuple[str, str, bool]] = {
         "correct", False),
     "helper after the solution": (py("def total(values, factor):\n    return late(values, factor)\ndef late(values, factor):\n    return sum(values) * factor + 10"), "correct", False),
     "helper in an earlier block": (py("def scale(values, k):\n    return sum(v * k for v in values)", "def total(values, factor):\n    return scale(values, factor) + 10"), "correct", False),
+    "a later block imports the solution": (py(GOOD, "from solution import total\n\ndef main():\n    print(total([1, 2], 3))\n\nmain()"), "correct", False),
     "usage in a later block": (py(GOOD, "print(total([1, 2], 3))"), "correct", False),
     "tests in a later block": (py(GOOD, "def test_total():\n    assert total([1], 1) == 11\ntest_total()"), "correct", False),
     "corrected version in a later block": (py(GOOD.replace("+ 10", "+ 11"), GOOD), "correct", False),

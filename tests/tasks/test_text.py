@@ -35,6 +35,14 @@ def test_reasoning_is_no_part_of_the_answer(text: str, visible: str, truncated: 
     assert reasoning_flags(Reply(text=text)) == (("truncated_reasoning",) if truncated else ())
 
 
+def test_abbreviations_end_no_sentence() -> None:
+    assert sentences("It is 9 (i.e. 4 + 5). It holds, e.g. A and B. Then 8.") == [
+        "It is 9 (i.e. 4 + 5).",
+        "It holds, e.g. A and B.",
+        "Then 8.",
+    ]
+
+
 def test_fences_are_found_with_language_and_end() -> None:
     text = "a\n```python\nx = 1\n```\nb\n~~~\ny\n~~~\n````\n```\nz\n````\n```sql\ncut"
     blocks = fenced_blocks(text)

@@ -20,6 +20,7 @@ MAX_CHARS = 60_000
 MAX_DEPTH = 40
 _MAX_INT_BITS = 4096
 _BRACKETS_AND_STRINGS = re.compile(r"[\"'()\[\]{}]|\\.", re.DOTALL)
+_SUPERFLUOUS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
 _NAME_KEYS = ("name", "function_name", "func_name", "func", "fn", "tool_name", "tool", "function", "api_name", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "params_dict")
 
@@ -185,14 +186,30 @@ def _fold(left: float, op: ast.operator, right: float) -> int | float:
 
 
 def parse_json(text: str) -> list[Call]:
-    """Calls as JSON, in the usual shapes of tool calls; Python's quotes and constants pass. Raises CallSyntaxError."""
+    """Calls as JSON, in the usual shapes of tool calls. Raises CallSyntaxError.
+
+    Comments and trailing commas pass, and so do Python's quotes and constants.
+    """
     if len(text) > MAX_CHARS or _too_deep(text):
         raise CallSyntaxError("too long or nested too deeply")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        data = _python_data(text)
+        data = _lenient(_SUPERFLUOUS.sub(_kept, text))
     return calls_from_data(data)
+
+
+def _kept(match: re.Match[str]) -> str:
+    """A string as it stands; a comment, or a comma behind which nothing follows, as nothing."""
+    return match.group() if match.group()[0] in "\"'" else ""
+
+
+def _lenient(text: str) -> Json:
+    try:
+        data: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return _python_data(text)
+    return data
 
 
 def _python_data(text: str) -> Json:

@@ -16,6 +16,7 @@ from lic_pipeline.tasks.actions.calls import (
     MAX_CHARS,
     Call,
     CallSyntaxError,
+    arguments_from,
     closing,
     parse_json,
     parse_python,
@@ -28,6 +29,7 @@ _CALL_START = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*[ \t]?(?=\()")
 _LIST_START = re.compile(r"\[\s*(?=[A-Za-z_][\w.]*\s?\()")
 _OBJECT_START = re.compile(r"\[\s*(?=\{\s*[\"'])|\{(?=\s*[\"'])")
 _TAGGED = re.compile(r"<(tool_call|tool_calls|function_call|function_calls|functions?)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_NAMED_TAG = re.compile(r"<function=([\w.]+)>\s*(\{.*?\})\s*(?:</function>|(?=<)|\Z)", re.DOTALL)
 _FILLER = re.compile(
     r"(?:[\s\[\](),;`*>•-]|\b\d{1,2}[.):]|\b(?:python|and|then|print|await)\b|\b\w+\s*=(?=\s*$))*", re.ASCII
 )
@@ -150,12 +152,22 @@ def _broken_fence(blocks: list[Fence], known: Set[str]) -> Found | None:
 
 
 def _in_tags(text: str, known: Set[str]) -> Found | None:
-    calls: list[Call] = []
-    for match in _TAGGED.finditer(text) if "<" in text else ():
+    calls = _named_tags(text) if "<function=" in text else []
+    if not _counts(calls, known):
+        calls = []
+    for match in _TAGGED.finditer(text) if "<" in text and not calls else ():
         found = read(match[2])
         if _counts(found, known):
             calls += found or []
     return Found(Rung.BLOCK, tuple(calls)) if calls else None
+
+
+def _named_tags(text: str) -> list[Call]:
+    """Calls written ``<function=name>{"argument": value}</function>``; none when one of them is unreadable."""
+    try:
+        return [Call(match[1], arguments_from(match[2])) for match in _NAMED_TAG.finditer(text)]
+    except CallSyntaxError:
+        return []
 
 
 def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Instruction, Reply, Rung
-from lic_pipeline.tasks.code.syntax import classes_of, defines, functions_of, is_stub, missing_names, parse
+from lic_pipeline.tasks.code.syntax import (
+    classes_of,
+    defines,
+    functions_of,
+    imports_from_elsewhere,
+    is_stub,
+    missing_names,
+    parse,
+)
 from lic_pipeline.tasks.python_tree import parse_python
 from lic_pipeline.tasks.text import fenced_blocks, reasoning_flags, visible_text
 
@@ -106,6 +114,8 @@ def _choose(blocks: Sequence[Block], expected: str | None) -> str | None:
 
 def _has_entry(block: Block, expected: str) -> bool:
     if not defines(block.tree, expected):
+        return False
+    if imports_from_elsewhere(block.tree, expected):
         return False
     own = [function for function in functions_of(block.tree.body) if function.name == expected]
     return not own or not all(is_stub(function) for function in own)

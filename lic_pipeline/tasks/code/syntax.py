@@ -108,6 +108,13 @@ def defines(tree: ast.Module, name: str) -> bool:
     return any(name == method.name for owner in classes_of(tree) for method in functions_of(owner.body))
 
 
+def imports_from_elsewhere(tree: ast.Module, name: str) -> bool:
+    """True when the top level only imports ``name`` and does not define it ("from solution import name")."""
+    imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    others = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    return name in defined_names(imports) and name not in defined_names(others)
+
+
 def is_stub(function: ast.FunctionDef) -> bool:
     """True for a body that is only ``pass``, ``...``, a docstring or NotImplementedError."""
     for node in function.body:

@@ -25,7 +25,7 @@ _LABELS = """step steps part parts case cases option options equation equations 
     solutions method methods note notes""".split()  # noqa: SIM905 - reads as a list
 _LABEL_BEFORE = re.compile(rf"\b(?:{'|'.join(map(re.escape, _LABELS))})\s[#(]?$", re.IGNORECASE)
 _TELLING = frozenset(_LABELS) | frozenset(
-    """of than from given with to not since until before over across during throughout for in within after every the
+    """of than from given with to not since until before by over across during throughout for in within after every the
     a an all about next last past first these those her his their its total""".split()  # noqa: SIM905
 )
 _WEAK_BEFORE = re.compile(
@@ -38,6 +38,9 @@ _RATE_AFTER = re.compile(
     r"\s?(?:[A-Za-z]+\s){0,2}?(?:per|each|every)\s[a-z]|\s?[A-Za-z]+\s?/\s?[a-z]|\s?/\s?[a-z]{2,}"
     r"|\s(?:[a-z]+\s)?each\b|\stimes\s(?:as|more|less|the|larger|greater|bigger|that)\b"
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_YEAR_BEFORE = re.compile(r"\b(?:in|by|since|until|before|after|during)\s$", re.IGNORECASE)
+_YEAR_AFTER = re.compile(r"\s*(?:[.,;:!?)\n]|$|(?:and|but|when|while|because|is|was|will|would)\b)")
 _PART_AFTER = re.compile(r"\s(?:of|the)\s")
 _LIST_NUMBER = re.compile(r"\n[ \t>#*]*\(?$")
 _CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
@@ -72,6 +75,15 @@ def weakness(match: re.Match[str], before: str, text: str, stop: int) -> int:
         return 0
     if _LABEL_BEFORE.search(before) or _SPREAD_BEFORE.search(before):
         return 2
-    if _WEAK_BEFORE.search(before):
+    if _WEAK_BEFORE.search(before) or _is_year(match, before, text, stop):
         return 1
     return int(bool(_DURATION_BEFORE.search(before) and _DURATION_AFTER.match(text, match.end(), stop)))
+
+
+def _is_year(match: re.Match[str], before: str, text: str, stop: int) -> bool:
+    """True for "in 2024" with nothing counted behind it."""
+    return (
+        _YEAR.fullmatch(match.group()) is not None
+        and _YEAR_BEFORE.search(before) is not None
+        and _YEAR_AFTER.match(text, match.end(), stop) is not None
+    )

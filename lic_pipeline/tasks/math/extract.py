@@ -104,6 +104,9 @@ def _bare(text: str) -> Found | None:
     stripped = text.strip()
     if len(stripped) > _BARE or "?" in stripped or len(_LONG_WORD.findall(stripped)) > 3:
         return None
+    first, *others = stripped.split("\n")
+    if others and has_digit(first):
+        return None  # several lines with values are passages, of which some may be checks
     choice = choose(text, 0, len(text), words=False)
     return Found(Rung.WHOLE, choice, 0) if choice.number is not None and not choice.number.weak else None
 

@@ -17,9 +17,12 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa:
 _SMALL = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)} | {"fourty": 40}
 _SCALE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join([*sorted(_SMALL, key=len, reverse=True), "hundred", *_SCALE])
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4} | {
+    f"{stem}th": n for n, stem in enumerate(("fif", "six", "seven", "eigh", "nin", "ten"), 5)
+}
 _PHRASE = re.compile(
     rf"(?<![\w-])(?P<sign>(?:negative|minus)\s)?(?P<phrase>(?:an?\s(?=hundred|thousand|million))?(?:{_WORD})"
-    rf"(?:(?:[\s-]|,\s|\sand\s)(?:{_WORD})){{0,14}})(?P<half>\sand\sa\s(?:half|quarter))?(?![\w-])(?P<percent>\spercent|\s?%)?",
+    rf"(?:(?:[\s-]|,\s|\sand\s)(?:{_WORD})){{0,14}})(?:[\s-](?P<part>halves|(?:{'|'.join(_PARTS)})s?)|(?P<half>\sand\sa\s(?:half|quarter)))?(?![\w-])(?P<percent>\spercent|\s?%)?",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
@@ -40,9 +43,15 @@ def number_words(text: str, start: int, end: int) -> Iterator[Number]:
         at_start = not before.strip(" *_:#\n\t")
         if _BEFORE.search(before) or (not at_start and _AFTER.match(text, match.end(), end)):
             continue
-        if match["phrase"].lower() in _LONE and not (at_start or re.search(r"\b(?:is|are|was|equals|be)\s$", before)):
+        if (
+            not match["part"]
+            and match["phrase"].lower() in _LONE
+            and not (at_start or re.search(r"\b(?:is|are|was|equals|be)\s$", before))
+        ):
             continue
         value = _parse(match["phrase"])
+        if value is not None and match["part"]:
+            value = _part(value, match["part"].lower())
         if value is None:
             continue
         if match["half"]:
@@ -55,6 +64,12 @@ def number_words(text: str, start: int, end: int) -> Iterator[Number]:
             percent=bool(match["percent"]),
             word=True,
         )
+
+
+def _part(count: Fraction, part: str) -> Fraction | None:
+    """The value of "two thirds"; None where the words are an ordinal ("twenty-third") and no fraction."""
+    singular = {"halves": "half"}.get(part, part.removesuffix("s"))
+    return count / _PARTS[singular] if count and (count == 1) == (part == singular) else None
 
 
 def _parse(phrase: str) -> Fraction | None:
