@@ -146,6 +146,13 @@ FORMS = [
         "wrong",
         "two slashes inside a string are no comment",
     ),
+    (
+        '{"tool_uses": [{"recipient_name": "lamp.set", "parameters": {"room": "hall", "level": 3}}, '
+        '{"function_call": {"name": "lamp.set", "arguments": {"room": "Guest-Room", "level": 7}}}]}',
+        Rung.WHOLE,
+        "correct",
+        "other wrappers of JSON calls",
+    ),
     (f"[{HALL}]", Rung.WHOLE, "wrong_count", "one call too few"),
     (f"[{HALL}, {GUEST}, {GUEST}]", Rung.WHOLE, "wrong_count", "one call too many"),
     (f"[{HALL}, {HALL}]", Rung.WHOLE, "wrong", "one reference call is not met"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import threading
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from lic_pipeline.errors import RecordError
-from lic_pipeline.records import Instruction, Reply, Shard, Strategy
+from lic_pipeline.records import Instruction, Json, Reply, Shard, Strategy
+from lic_pipeline.scoring.scorer import LineScorer
 from lic_pipeline.tasks.database import TASK
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
@@ -117,6 +119,19 @@ def test_score_lines_with_schema_file_and_folder(tmp_path: Path) -> None:
         assert TASK.score(answer or "", item).score == 100
         assert "CREATE TABLE boat" in TASK.system_prompt(item)
     assert TASK.score(SQL, TASK.score_item({**line, "database": "sets"}, tmp_path)).detail["databases"] == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "db"),
+    [({"schema": SCHEMA}, "rebuilt"), ({"database": "two.sqlite"}, "original"), ({"database": "."}, "suite(2)")],
+)
+def test_a_score_says_what_it_was_measured_on(tmp_path: Path, place: dict[str, Json], db: str) -> None:
+    database(tmp_path / "a" / "one.sqlite")
+    database(tmp_path / "two.sqlite")
+    line = {"reference_sql": SQL, "response": SQL, **place}
+    for response in (SQL, "SELECT 1"):
+        output = LineScorer(TASK, base=tmp_path).score(1, json.dumps({**line, "response": response}).encode())
+        assert output["signature"] == f"task:database|policy:robust|ver:1|db:{db}"
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ VALUES = [
     ("Final answer: two-thirds of the pie", "2/3", "fraction in words with a hyphen"),
     ("Final answer: three quarters", "0.75", "fraction in words, quarters"),
     ("Final answer: one half", "0.5", "fraction in words, half"),
+    ("Final answer: one and three quarters", "1.75", "mixed number in words"),
+    ("Final answer: 8 and 1/2 hours", "8.5", "mixed number with and"),
     ("Final answer: 86/3", "86/3", "fraction"),
     ("Final answer: \\frac{3}{4}", "0.75", "LaTeX fraction"),
     ("Final answer: \\dfrac12", "0.5", "LaTeX fraction without braces"),
@@ -104,6 +106,9 @@ PLACES = [
     ("They have 42 (i.e. 20 + 22) of them.", Rung.CONCLUSION, "42", "an abbreviation ends no sentence"),
     ("A: 104 dollars\n\nCheck: 104 / 4 = 26 ✓.", Rung.CONCLUSION, "104", "a short reply may hold a check"),
     ("So she is 33 years old in 2024.", Rung.CONCLUSION, "33", "a year beside a value"),
+    ("She is 25, since 5 years ago she was 20.", Rung.CONCLUSION, "25", "a reason comes after"),
+    ("Since 5 years ago she was 20, she is 25.", Rung.CONCLUSION, "25", "a reason comes before"),
+    ("I take 5 because each has 2, so the total is 10.", Rung.CONCLUSION, "10", "a conclusion after the reason"),
     ("In 2024, she will be 33.", Rung.CONCLUSION, "33", "a year before the value"),
     ("She was born in 1991.", Rung.CONCLUSION, "1991", "a year when nothing else is there"),
     ("In total they baked 2000 loaves.", Rung.CONCLUSION, "2000", "a count that looks like a year"),
@@ -117,6 +122,8 @@ PLACES = [
 NO_VALUE = [
     ("", Rung.FAILED, "nothing"),
     ("I need the price first.", Rung.FAILED, "no number"),
+    ("The answer is not 12.", Rung.FAILED, "what is denied is no value"),
+    ("It isn't 12, I am afraid.", Rung.FAILED, "what is denied is no value"),
     ("Final answer: the twenty-third.", Rung.FAILED, "an ordinal in words is no fraction"),
     ("Over four years she saves a lot.", Rung.FAILED, "words in a duration are no values"),
     (

@@ -1,13 +1,13 @@
-"""Function calls as data: reading one call from guarded Python syntax or JSON, and writing it back.
+"""Function calls as data: reading calls in guarded Python syntax, and writing it back.
 
 Only literals are read; + - * / between number literals is folded here. Nothing is ever evaluated: names, powers,
-nested calls and anything else are refused with a reason. Where calls stand in a reply is ``actions_find.py``.
+nested calls and anything else are refused with a reason. JSON is ``json_calls.py``, where calls stand in a reply
+is ``find.py``.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -20,9 +20,6 @@ MAX_CHARS = 60_000
 MAX_DEPTH = 40
 _MAX_INT_BITS = 4096
 _BRACKETS_AND_STRINGS = re.compile(r"[\"'()\[\]{}]|\\.", re.DOTALL)
-_SUPERFLUOUS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
-_NAME_KEYS = ("name", "function_name", "func_name", "func", "fn", "tool_name", "tool", "function", "api_name", "action")
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "params_dict")
 
 
 class CallSyntaxError(ValueError):
@@ -71,7 +68,8 @@ def closing(text: str, start: int, limit: int) -> int | None:
     return None
 
 
-def _too_deep(text: str) -> bool:
+def too_deep(text: str) -> bool:
+    """True when brackets nest deeper than any sensible call."""
     depth = deepest = 0
     for match in _BRACKETS_AND_STRINGS.finditer(text):
         if match.group() in "([{":
@@ -97,7 +95,7 @@ def parse_python(text: str, *, names_are_text: bool = False) -> list[Call]:
 
 def _syntax(text: str) -> ast.expr:
     """The syntax tree of one guarded expression; parsing executes nothing. Raises CallSyntaxError."""
-    if len(text) > MAX_CHARS or _too_deep(text):
+    if len(text) > MAX_CHARS or too_deep(text):
         raise CallSyntaxError("too long or nested too deeply")
     try:
         with warnings.catch_warnings():
@@ -185,78 +183,6 @@ def _fold(left: float, op: ast.operator, right: float) -> int | float:
         raise CallSyntaxError("arithmetic without a result") from error
 
 
-def parse_json(text: str) -> list[Call]:
-    """Calls as JSON, in the usual shapes of tool calls. Raises CallSyntaxError.
-
-    Comments and trailing commas pass, and so do Python's quotes and constants.
-    """
-    if len(text) > MAX_CHARS or _too_deep(text):
-        raise CallSyntaxError("too long or nested too deeply")
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = _lenient(_SUPERFLUOUS.sub(_kept, text))
-    return calls_from_data(data)
-
-
-def _kept(match: re.Match[str]) -> str:
-    """A string as it stands; a comment, or a comma behind which nothing follows, as nothing."""
-    return match.group() if match.group()[0] in "\"'" else ""
-
-
-def _lenient(text: str) -> Json:
-    try:
-        data: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return _python_data(text)
-    return data
-
-
-def _python_data(text: str) -> Json:
+def python_data(text: str) -> Json:
     """The literal of a text that is JSON but for Python's quotes and constants. Raises CallSyntaxError."""
     return _value(_syntax(text), names_are_text=False)
-
-
-def calls_from_data(data: Json) -> list[Call]:
-    """Calls from decoded JSON: objects with name and arguments, or ``{function: {argument: value}}``."""
-    if isinstance(data, dict) and isinstance(data.get("tool_calls", data.get("calls")), list):
-        data = data.get("tool_calls", data.get("calls"))
-    elements = data if isinstance(data, list) else [data]
-    return [call for element in elements for call in _object_calls(element)]
-
-
-def _object_calls(element: Json) -> list[Call]:
-    if not isinstance(element, dict) or not element:
-        raise CallSyntaxError("an element of the list is no call object")
-    inner = element.get("function")
-    if isinstance(inner, dict):
-        return _object_calls(inner)
-    for key in _NAME_KEYS:
-        if isinstance(element.get(key), str):
-            return [Call(element[key].strip(), _arguments(element))]
-    if all(isinstance(value, dict) for value in element.values()):
-        return [Call(str(name), dict(value)) for name, value in element.items()]
-    raise CallSyntaxError("a call object has no name")
-
-
-def _arguments(element: Mapping[str, Json]) -> dict[str, Json]:
-    for key in _ARGUMENT_KEYS:
-        if key in element:
-            return arguments_from(element[key])
-    return {key: value for key, value in element.items() if key not in {*_NAME_KEYS, "id", "type", "index"}}
-
-
-def arguments_from(value: Json) -> dict[str, Json]:
-    """Named arguments from a JSON object, or from its text. Raises CallSyntaxError."""
-    if isinstance(value, str):
-        if _too_deep(value):
-            raise CallSyntaxError("nested too deeply")
-        try:
-            value = json.loads(value or "{}")
-        except (ValueError, RecursionError) as error:
-            raise CallSyntaxError("the arguments of a call are no JSON object") from error
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise CallSyntaxError("the arguments of a call are no JSON object")
-    return value

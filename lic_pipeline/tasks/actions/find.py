@@ -16,12 +16,11 @@ from lic_pipeline.tasks.actions.calls import (
     MAX_CHARS,
     Call,
     CallSyntaxError,
-    arguments_from,
     closing,
-    parse_json,
     parse_python,
     render_calls,
 )
+from lic_pipeline.tasks.actions.json_calls import arguments_from, parse_json
 from lic_pipeline.tasks.actions.match import plain_name
 from lic_pipeline.tasks.text import Fence, fenced_blocks
 

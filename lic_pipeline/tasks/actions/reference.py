@@ -6,7 +6,8 @@ makes it fail. Structured JSON calls, which the published scripts never saw, are
 
 from __future__ import annotations
 
-from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, parse_json, parse_python
+from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, parse_python
+from lic_pipeline.tasks.actions.json_calls import parse_json
 
 
 def parse_published(text: str) -> list[Call]:

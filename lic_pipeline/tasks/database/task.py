@@ -72,7 +72,9 @@ class DatabaseTask(PlainMessages):
         if not is_one_query(sql):
             return Verdict(score=0, verdict="not_one_query", answer=shown)
         decide = judge_reference if policy == "reference" else judge
-        return decide(sql, gold_sql, sources).model_copy(update={"answer": shown})
+        verdict = decide(sql, gold_sql, sources)
+        detail = {**verdict.detail, "db": _kind_of(instruction.reference, len(sources))}
+        return verdict.model_copy(update={"answer": shown, "detail": detail})
 
     def gold(self, instruction: Instruction) -> str | None:
         """The reference query in a code block."""
@@ -155,6 +157,13 @@ def discrimination(instruction: Instruction) -> str | None:
     except SourceError:
         return "no_database"
     return reason_against(sql, sources)
+
+
+def _kind_of(reference: Mapping[str, Json], count: int) -> str:
+    """What a score was measured on, for the signature: one database file, a suite of them, or a script."""
+    if not reference.get("databases"):
+        return "rebuilt"
+    return "original" if count == 1 else f"suite({count})"
 
 
 def _block(sql: str) -> str:

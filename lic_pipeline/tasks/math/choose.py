@@ -35,6 +35,7 @@ _TIMES = re.compile(rf"\s?{_SIGN}\s?\(?\$?[\d(]|\(\d")
 _TIMES_BEFORE = re.compile(rf"[\d)}}%\]]\s?{_SIGN}\s?\$?$")
 _RESULT_BEFORE = re.compile(r"[=≈]\s?[-$(]{0,3}\s?$")
 _EQUATION_AFTER = re.compile(r"\s?(?:[A-Za-z%]{1,12}\s?)?[=≈]")
+_REASON = re.compile(r",?\s(?:since|because)\s(?!(?:19|20)\d\d\b)[^,;:]*$", re.IGNORECASE)
 _SAME_AS = re.compile(
     r"\bor\s(?:about|approximately|roughly|around|equivalently|simply|just|exactly|in other words)\b", re.IGNORECASE
 )
@@ -60,6 +61,7 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
         found = list(number_words(text, start, end))
     if not found:
         return Choice()
+    found = _before_reason(text, start, end, found)
     outside = _outside_parentheses(text, start, end, found)
     outcome = _outcome(text, outside or found) if len(found) > 1 else None
     if outcome is not None:
@@ -166,6 +168,14 @@ def _outside_parentheses(text: str, start: int, end: int, found: list[Number]) -
         return found
     asides = [m.span() for m in _PARENTHESES.finditer(text, start, end) if not _in_apposition(text, m, found)]
     return [n for n in found if not any(a <= n.start and n.end <= b for a, b in asides)]
+
+
+def _before_reason(text: str, start: int, end: int, found: list[Number]) -> list[Number]:
+    """Without the values of a reason at the end ("I am 25, since last year I was 24"), if others stand before it."""
+    if len(found) < 2:
+        return found
+    reason = _REASON.search(text[start:end])
+    return found if reason is None else [n for n in found if n.start < start + reason.start()] or found
 
 
 def _in_apposition(text: str, parentheses: re.Match[str], found: list[Number]) -> bool:

@@ -17,6 +17,7 @@ _DURATION_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BASIS_BEFORE = re.compile(r"(?:\b(?:per|every|each)\s|[A-Za-z]\s?/\s?)$", re.IGNORECASE)
+_DENIED_BEFORE = re.compile(r"\b(?:(?:is|was|are|were)\s?not|(?:is|was|are|were)n't)\s$", re.IGNORECASE)
 _VARIABLE_BEFORE = re.compile(r"(?<![A-Za-z\\])[A-Za-wyzB-Z]\)?\s?[-+]\s?$")
 _VARIABLE_AFTER = re.compile(r"\s?[-+]\s?\d{0,3}[A-Za-z](?![A-Za-z])")
 _LABELS = """step steps part parts case cases option options equation equations eq. question questions problem problems
@@ -49,6 +50,8 @@ _CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
 def is_no_value(match: re.Match[str], before: str, text: str) -> bool:
     """True for a number token that is no value: the basis of a rate, part of a formula, a list mark, a cited year."""
     if _BASIS_BEFORE.search(before) or _VARIABLE_BEFORE.search(before) or _VARIABLE_AFTER.match(text, match.end()):
+        return True
+    if before.endswith(("not ", "n't ")) and _DENIED_BEFORE.search(before):
         return True
     following = text[match.end() : match.end() + 2]
     bare = match["currency"] is None and match.end() - match.start() <= 3

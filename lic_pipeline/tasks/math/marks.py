@@ -24,6 +24,7 @@ MARKER = re.compile(
 _CONDITIONAL = re.compile(
     r"\W*(?:(?:and|but|or|otherwise),?\s)?(?:if|assuming|suppose|supposing|in case)\b", re.IGNORECASE
 )
+_DENIED = re.compile(r"\W*not\b(?! only)", re.IGNORECASE)
 _KEYWORDS = ("answer", "result", "solution", "ans")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}")
 _REGION = 700
@@ -97,6 +98,8 @@ def _keyword_places(text: str, start: int) -> list[int]:
 
 def _after_marker(text: str, match: re.Match[str], question: str) -> Found | None:
     """The value of the first passage after a marker; an outright "cannot be determined" there is an empty find."""
+    if _DENIED.match(text, match.end()):
+        return None
     passages = [
         (start, end)
         for start, end in passages_of(text, match.end(), min(len(text), match.end() + _REGION))

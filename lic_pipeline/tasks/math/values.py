@@ -41,6 +41,7 @@ _ODD = re.compile("[" + "".join(map(chr, _TYPOGRAPHY)) + "]")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"(?<!\d)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})")
 _CENTS = re.compile(r"(\d[\d,]*) (dollars?|euros?|pounds?) and (\d{1,2}) (?:cents?|pence)\b")
+_WITH_AND = re.compile(r"(?<![/\d.,])(\d{1,6}) and (\d{1,3})/(\d{1,3})(?![\d/])")
 _POWER_OF_TWO_STARS = re.compile(r"\d\*\*\d")
 _UNIT_POWER = re.compile(r"\s?\^(?:(?<=[A-Za-z)}]\^)|(?<=[A-Za-z)}]\s\^))\s?\{?-?\d{1,3}\}?")
 
@@ -117,6 +118,8 @@ def normalise(text: str) -> str:
         text = _UNIT_POWER.sub("", text)
     if " and " in text and ("cent" in text or "pence" in text):
         text = _CENTS.sub(lambda m: f"{m[1]}.{m[3]:0>2} {m[2]}", text)
+    if " and " in text and "/" in text:
+        text = _WITH_AND.sub(lambda m: f"{m[1]} {m[2]}/{m[3]}" if int(m[2]) < int(m[3]) else m[0], text)
     if "**" in text and _POWER_OF_TWO_STARS.search(text) is None:
         text = text.replace("**", "")
     return text.replace("__", "") if "__" in text else text

@@ -49,9 +49,7 @@ def number_words(text: str, start: int, end: int) -> Iterator[Number]:
             and not (at_start or re.search(r"\b(?:is|are|was|equals|be)\s$", before))
         ):
             continue
-        value = _parse(match["phrase"])
-        if value is not None and match["part"]:
-            value = _part(value, match["part"].lower())
+        value = _with_part(match["phrase"], match["part"].lower()) if match["part"] else _parse(match["phrase"])
         if value is None:
             continue
         if match["half"]:
@@ -64,6 +62,16 @@ def number_words(text: str, start: int, end: int) -> Iterator[Number]:
             percent=bool(match["percent"]),
             word=True,
         )
+
+
+def _with_part(phrase: str, part: str) -> Fraction | None:
+    """The value of "two thirds" or "one and two thirds"."""
+    whole, _, count = phrase.lower().rpartition(" and ")
+    values = _parse(whole) if whole else Fraction(0), _parse(count)
+    if values[0] is None or values[1] is None:
+        return None
+    fraction = _part(values[1], part)
+    return None if fraction is None else values[0] + fraction
 
 
 def _part(count: Fraction, part: str) -> Fraction | None:
