@@ -38,8 +38,10 @@ def _published(home: Home, experiment: str, models: list[str]) -> Iterator[duckd
     """The published metric tables, cut down to one experiment and these models."""
     import duckdb
 
-    from lic_pipeline.metrics.warehouse import quoted
+    from lic_pipeline.metrics.warehouse import open_warehouse, quoted
 
+    with open_warehouse(home):  # says what to do where the file cannot be read
+        pass
     with duckdb.connect() as connection:
         connection.execute(f"ATTACH '{str(home.warehouse).replace(chr(39), chr(39) * 2)}' AS published (READ_ONLY)")
         wanted = ", ".join("'" + name.replace("'", "''") + "'" for name in models)

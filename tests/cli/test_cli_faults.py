@@ -139,3 +139,15 @@ def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_elsewhere(small_disk: 
     assert "1,600 conversations wanted" in done.err
     total = moved("ledger", "totals", "--json").document["overall"]["calls"]
     assert f"{total - stored:,} calls made" in done.err
+
+
+def test_a_published_file_that_is_no_database_names_itself_and_the_way_on(finished: Lic) -> None:
+    finished("run", *SMALL)  # published as it stands in this copy, so that the next run only reads
+    warehouse = finished.home / "lic.duckdb"
+    warehouse.write_bytes(b"no database at all " * 200)
+    line = finished.error("run", *SMALL)
+    assert "lic.duckdb cannot be opened as a DuckDB file" in line
+    assert "move it away" in line
+    warehouse.unlink()
+    finished("run", *SMALL)
+    assert warehouse.is_file()
