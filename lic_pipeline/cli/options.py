@@ -90,8 +90,9 @@ def resolve(
 
 
 def _settings(names: list[str] | None) -> tuple[object, ...] | None:
-    from lic_pipeline.errors import UnknownNameError
+    from lic_pipeline.errors import ConfigError, UnknownNameError
     from lic_pipeline.records import Setting
+    from lic_pipeline.simulation.experiment import DERIVED
 
     if not names:
         return None
@@ -100,4 +101,7 @@ def _settings(names: list[str] | None) -> tuple[object, ...] | None:
     for name in wanted:
         if name not in known:
             raise UnknownNameError("setting", name, known)
+    alone = [name for name in wanted if name in DERIVED]
+    if alone and Setting.SHARDED not in wanted:
+        raise ConfigError(f"{alone[0]} continues the SHARDED conversations: add --setting SHARDED")
     return tuple(setting for setting in Setting if str(setting) in wanted)

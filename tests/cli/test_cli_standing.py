@@ -140,3 +140,11 @@ def test_lost_lake_rows_come_back_with_the_next_run_without_a_call(finished: Lic
     assert "0 calls made, 12 conversations wanted" in done.err
     (row,) = finished("status", "--json").document["experiments"]
     assert row["missing"] == {}
+
+
+@pytest.mark.parametrize("settings", [("RECAP",), ("FULL", "retry")], ids=" ".join)
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_what_continues_sharded_is_not_dropped_in_silence(lic: Lic, command: str, settings: tuple[str, ...]) -> None:
+    line = lic.error(command, "-m", "sim/lost", "-t", "math", *(part for name in settings for part in ("-s", name)))
+    assert f"{settings[-1].upper()} continues the SHARDED conversations" in line
+    assert "--setting SHARDED" in line
