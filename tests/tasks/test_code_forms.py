@@ -136,6 +136,7 @@ HUMANEVAL_FORMS: dict[str, tuple[str, str, bool]] = {
     "missing module": (py("import no_such_module\ndef total(values, factor):\n    return 10"), "runtime_error", False),
     "exits": (py("def total(values, factor):\n    raise SystemExit(0)"), "exited", False),
     "stub": (py("def total(values, factor):\n    pass"), "wrong", False),
+    "no-break spaces": (py(GOOD).replace("    ", "\u00a0" * 4), "correct", False),
     "null byte": (py(GOOD).replace("return", "ret\x00urn"), "correct", False),
 }  # fmt: skip
 

@@ -101,6 +101,15 @@ def test_without_reference_there_is_no_gold_and_no_score() -> None:
     assert verdict.error is not None
 
 
+def test_the_question_of_a_line_tells_values_apart() -> None:
+    reply = Reply(text="She can buy 3 tickets and has $2 left over.")
+    for question, value in (("How many tickets can she buy?", "3"), ("How much money is left over?", "2")):
+        item = TASK.score_item({"reference": value, "question": question}, Path())
+        answer = TASK.extract(reply, item).answer
+        assert answer is not None
+        assert TASK.score(answer, item).correct, question
+
+
 @pytest.mark.parametrize("reference", ["18", 18, 18.0, "9*2=18\n#### 18", "#### 18"])
 def test_score_line_takes_number_or_solution(reference: Json) -> None:
     item = TASK.score_item({"id": 7, "reference": reference, "response": "Final answer: 18"}, Path())

@@ -82,7 +82,7 @@ def _clean(body: str) -> str:
 
 
 def _block(body: str, expected: str | None) -> Block | None:
-    for text in dict.fromkeys((body, textwrap.dedent(body))):
+    for text in dict.fromkeys((body, textwrap.dedent(body), textwrap.dedent(body.replace("\u00a0", " ")))):
         tree = parse(text)
         if tree is not None and tree.body:
             useful = _useful(text, tree, expected)

@@ -23,6 +23,7 @@ _TIGHT_FENCE = re.compile(
     r"(?<!`)```(?!`)[ \t]*(?:(?:sqlite3?|sql)\b)?((?:[^`]|`(?!``)){1,20000})```(?!`)", re.IGNORECASE
 )
 _INLINE = re.compile(r"(?<!`)`([^`\n]{6,4000})`(?!`)")
+_TAG_END = re.compile(r"\s*</\w+>")
 _FINAL = re.compile(
     r"\b(?:final|complete|full|corrected|updated|revised|combined|entire"
     r"|putting (?:it|this|that|everything) (?:all )?together)\b",
@@ -56,11 +57,14 @@ def find(text: str) -> Extraction:
     first = next(iter(statements(tokenize(stripped[:2000]))), [])
     if first and first[0].text in SQL_VERBS - {"SELECT", "WITH", "VALUES"} and len(first) > 1:
         return Extraction(answer=stripped, rung=Rung.WHOLE)
-    bare = bare_queries(text)
+    spans = [(m[1].strip(), m.start(1), m.end(1)) for m in islice(_INLINE.finditer(text), 200)]
+    marked = [span for span in spans if looks_like_query(span[0])]
+    bare = [_within_marks(text, *query) for query in bare_queries(text)]
+    if any(start < stop < end for _, start, end in bare for _, _, stop in marked):
+        bare = marked  # a query read on past its closing back-tick
     if bare:
         return _bare(text, bare)
-    spans = [m.group(1).strip() for m in islice(_INLINE.finditer(text), 200)]
-    inline = _distinct([span for span in spans if looks_like_query(span)])
+    inline = _distinct([span for span, _, _ in marked])
     if inline:
         return Extraction(answer=inline[-1], rung=Rung.LOOSE, candidates=tuple(inline), flags=("inline_code",))
     return Extraction(answer=None, rung=Rung.FAILED)
@@ -163,6 +167,16 @@ def _json_query(text: str) -> str | None:
         return None
     found = [value[key] for key in _JSON_KEYS if isinstance(value.get(key), str) and is_one_query(value[key])]
     return found[0].strip() if found else None
+
+
+def _within_marks(text: str, query: str, start: int, end: int) -> tuple[str, int, int]:
+    """A bare query up to where the tag or the triple quotes around it end."""
+    stops = [m.start() for m in _TAG_END.finditer(text, start, end)]
+    opened = text[max(0, start - 12) : start].rstrip()
+    if opened.endswith(('"""', "'''")):
+        stops.append(text.find(opened[-3:], start))
+    stop = min((stop for stop in stops if start < stop < end), default=end)
+    return (query, start, end) if stop == end else (text[start:stop].strip(), start, stop)
 
 
 def _bare(text: str, bare: list[tuple[str, int, int]]) -> Extraction:

@@ -138,7 +138,7 @@ class MathTask(PlainMessages):
             instruction_id=str(line.get("id", "")),
             task=self.name,
             benchmark="lic_score",
-            text="",
+            text=str(line.get("question") or ""),
             reference={"answer": text.rpartition(_HASHES)[2].strip(), "solution": text},
         )
         if _gold_value(_gold_text(instruction)) is None:
