@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lic_pipeline.errors import StorageError
 from lic_pipeline.lake.files import read_parquet, safe_part, write_parquet
 from lic_pipeline.tables import TableSpec
 
@@ -40,7 +41,10 @@ def read_partition(lake: Path, spec: TableSpec, partition: Mapping[str, str]) ->
     path = partition_path(lake, spec.name, partition)
     if not path.is_file():
         return None
-    rows: list[dict[str, Any]] = read_parquet(path).to_pylist()
+    try:
+        rows: list[dict[str, Any]] = read_parquet(path).to_pylist()
+    except StorageError as error:
+        raise StorageError(f"{error}; remove that file and run the command again: it is made anew") from error
     return rows
 
 

@@ -101,6 +101,8 @@ def instructions_label(row: Row) -> str:
 def note(row: Row) -> str:
     """Why values are NULL, and bounds that missing runs leave open."""
     parts = [row.get("reason") or row.get("reason_aptitude") or ""]
+    if row.get("n_target") == 1 and row.get("U90_10") is not None:
+        parts.append("one run shows no spread")
     if row.get("bounds_differ"):
         parts.append(f"P lies in {row['P_if_missing_0']:.1f}..{row['P_if_missing_100']:.1f} whatever is missing")
     return "; ".join(part for part in parts if part)

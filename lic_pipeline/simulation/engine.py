@@ -63,6 +63,12 @@ def run(
     work = Work(plan, ledger, ConversationStore(lake, plan.task.name, plan.model.alias))
     if not work.todo:
         return _outcome(work, Progress("", 0), Counter())
+    if work.forgotten:
+        raise StorageError(
+            f"{work.forgotten} finished conversations of {plan.task.name} x {plan.model.alias} are in the lake, but "
+            f"ledger {ledger.place} does not know them; calling again would pay again. Put the old ledger back, or "
+            "run `lic ledger rebuild`, or move the lake away to hold them anew"
+        )
     require_roles(plan.experiment, plan.model)
     work.take_up()
     return asyncio.run(interruptible(Engine(work, max_connections, budget).run()))

@@ -101,6 +101,8 @@ def named_experiments() -> dict[str, Experiment]:
             found[name] = Experiment.model_validate({"name": name, **(fields or {})})
         except ValidationError as error:
             raise ConfigError(f"{path}: experiment {name}: {_first_problem(error)}") from error
+        if DERIVED & set(found[name].settings) and Setting.SHARDED not in found[name].settings:
+            raise ConfigError(f"{path}: experiment {name}: RECAP and RETRY continue SHARDED: add it to settings")
     return found
 
 

@@ -29,7 +29,11 @@ class Work:
         self.total = len(specs)
         # States first: what the ledger calls finished was in the lake before.
         self.states: dict[str, str] = ledger.states([spec.conversation_id for spec in specs])
-        endings = store.endings(self.states)
+        endings = store.endings([spec.conversation_id for spec in specs])
+        unknown = [name for name, ending in endings.items() if name not in self.states and ending.state == DONE]
+        # Asked again: another process may have finished them since the first look.
+        self.forgotten = len(unknown) - len(ledger.states(unknown)) if unknown else 0
+        """Finished by the lake, unknown to the ledger: its file was lost or another one is in use."""
         self.settled = {
             name
             for name, state in self.states.items()

@@ -19,7 +19,7 @@ from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.simulation.engine import Work
 from lic_pipeline.simulation.plan import Plan
-from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, PROBLEMS
+from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, LIBRARY, PROBLEMS, SHARDED_INSTRUCTIONS
 from lic_pipeline.tables.runs import MANIFESTS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
@@ -95,9 +95,9 @@ def _files_below(folder: Path, pattern: str = "**/*") -> list[list[Any]]:
 
 def is_prepared(home: Home, task: Task) -> bool:
     """True when the approved items of a task are what preparing it again would give."""
-    path = _prepared(home.lake, task.name)
-    kept = partition_path(home.lake, APPROVED_INSTRUCTIONS.name, {"task": task.name})
-    return kept.is_file() and _stored(path) == prepare_fingerprint(home, task)
+    layers = (INSTRUCTIONS, LIBRARY, SHARDED_INSTRUCTIONS, APPROVED_INSTRUCTIONS)
+    kept = all(partition_path(home.lake, spec.name, {"task": task.name}).is_file() for spec in layers)
+    return kept and _stored(_prepared(home.lake, task.name)) == prepare_fingerprint(home, task)
 
 
 def mark_prepared(home: Home, task: Task, fingerprint: str) -> None:

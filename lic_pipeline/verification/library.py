@@ -19,8 +19,9 @@ from lic_pipeline.verification.gold import instruction_of
 
 def keep_versions(lake: Path, task: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Add the usable rows of ``instructions`` to the library of their task."""
-    kept = {(row["instruction_id"], row["content"]): row for row in read_partition(lake, LIBRARY, {"task": task}) or []}
-    before = dict(kept)
+    stored = read_partition(lake, LIBRARY, {"task": task})
+    kept = {(row["instruction_id"], row["content"]): row for row in stored or []}
+    before = None if stored is None else dict(kept)
     for row in rows:
         if row["status"] == OK:
             content = instruction_of(row).content_hash

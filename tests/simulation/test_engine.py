@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.items import sample_items
 from support.scripted import FAKE, RIGHT, TALK, ScriptedVoice, by_turn, held, hold, pens, plan_of, scores_csv, speaking
 from support.scripted_run import answer, big_plan
 
@@ -23,10 +24,12 @@ from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.errors import AccessError
 from lic_pipeline.models.ledger import CallKey, Ledger
 from lic_pipeline.models.ledger.records import ClaimLostError
+from lic_pipeline.models.registry import get_model
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation import engine
+from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.outcome import Progress
-from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.simulation.plan import Plan, make_plan
 from lic_pipeline.simulation.progress import listening
 from lic_pipeline.simulation.scoring_threads import ScoringThreads
 from lic_pipeline.simulation.work import Work
@@ -389,3 +392,16 @@ def test_what_a_rerun_reads_is_what_was_stored(tmp_path: Path) -> None:
     assert sorted(stored.calls) == [CallKey("assistant", 1), CallKey("assistant", 2)]
     assert sorted(stored.decisions) == [("turn", 1), ("turn", 2)]
     assert (stored.state, stored.stop_reason) == ("done", "correct")
+
+
+def test_a_lost_ledger_is_said_before_anything_is_paid_for_again(tmp_path: Path) -> None:
+    plan = make_plan(
+        Experiment(name="lost", runs=1, settings=(Setting.FULL,)), "math", get_model("sim/lost"), sample_items("math")
+    )
+    lake = tmp_path / "lake"
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        assert engine.run(plan, ledger, lake).calls > 0
+    with Ledger.open(tmp_path / "other") as empty, pytest.raises(StorageError, match="lic ledger rebuild"):
+        engine.run(plan, empty, lake)
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        assert engine.run(plan, ledger, lake).calls == 0
