@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lic_pipeline.sandbox.python import plain
+from lic_pipeline.sandbox.python import pool as pool_module
 from lic_pipeline.sandbox.python.api import (
     Call,
     Check,
@@ -391,3 +393,11 @@ def test_weak_mode_gives_the_same_results() -> None:
         assert "LIC_HOME" not in call(pool, "import os\ndef f(): return list(os.environ)").value
     finally:
         pool.close()
+
+
+def test_nothing_of_a_virtual_environment_is_shown_but_numpy() -> None:
+    """A checkout below /tmp must not put its own folder where every job's private /tmp goes."""
+    shown = pool_module._configuration(False, "/stage")["libraries"]
+    assert isinstance(shown, list)
+    inside = [folder for folder in shown if Path(folder).is_relative_to(sys.prefix)]
+    assert not inside or sys.prefix == sys.base_prefix

@@ -99,7 +99,7 @@ def build_root(stage: str, libraries: list[str], extra: list[tuple[str, str]]) -
         Path(f"{stage}/dev/{device}").touch()
         mount(f"/dev/{device}", f"{stage}/dev/{device}", None, _MS_BIND)
     os.symlink("/tmp/.stdin", f"{stage}/dev/stdin")
-    os.makedirs(f"{stage}/tmp")
+    os.makedirs(f"{stage}/tmp", exist_ok=True)
     _pivot(stage)
     mount("none", "/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
 

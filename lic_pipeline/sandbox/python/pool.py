@@ -161,7 +161,10 @@ def _start(weak: bool) -> _Zygote:
 
 def _configuration(weak: bool, stage: str) -> dict[str, object]:
     """What the zygote cannot find out by itself: folders to show inside, and numpy, which programs may import."""
-    folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    # Those of the interpreter itself: a virtual environment's own folder holds nothing a program may import, and may
+    # lie below /tmp, which every job gets afresh.
+    of_interpreter = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    folders = [sysconfig.get_path(name, vars=of_interpreter) for name in ("stdlib", "platstdlib")]
     base = Path(sys.base_prefix) / "lib"
     if base != Path("/usr/lib"):
         folders.insert(0, sysconfig.get_config_var("LIBDIR") or str(base))
