@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from math import sqrt
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.items import sample_items
 
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.metrics.statistics import percentile
-from lic_pipeline.metrics.truth import CellTruth, plan_truth
+from lic_pipeline.metrics.truth import CellTruth, plan_truth, run_law
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.personas import get_persona
 from lic_pipeline.models.registry import get_model
@@ -19,7 +21,7 @@ from lic_pipeline.records import Setting
 from lic_pipeline.scoring.conversations import score_conversation, score_turns
 from lic_pipeline.simulation.engine import run
 from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.menus import load_menus
+from lic_pipeline.simulation.menus import Menu, load_menus
 from lic_pipeline.simulation.plan import Plan, make_plan
 
 ALL_SETTINGS = tuple(Setting)
@@ -63,10 +65,34 @@ def z_values(truth: list[CellTruth], scores: dict[Setting, dict[str, list[float]
     return found
 
 
+def chance_of(plan: Plan, cell: CellTruth, menus: Mapping[str, Menu], scores: dict[str, list[float]]) -> float:
+    """Two-sided chance of a mean score as far out as the measured one, by the exact law of the sum of all runs.
+
+    A normal tail will not do: at P = 93 and 60 runs one cell in 7,000 lies beyond 4 SD, all on the lower side.
+    Scores are laid on a grid of 0.1, and what that may shift is granted.
+    """
+    persona = get_persona(plan.model.id)
+    size = 1000 * cell.runs * len(scores) + 1
+    spectrum = np.ones(size // 2 + 1, dtype=complex)
+    for name in scores:
+        law = np.zeros(size)
+        shards = len(plan.items[name].sharded.shards)
+        for score, chance in run_law(persona, plan.task.kind, plan.task.name, cell.setting, name, menus[name], shards):
+            law[round(score * 10)] += chance
+        spectrum *= np.fft.rfft(law) ** cell.runs
+    chances = np.fft.irfft(spectrum, size).clip(0)
+    total = round(10 * sum(sum(values) for values in scores.values()))
+    granted = cell.runs * len(scores) // 2
+    below = float(chances[: total + granted + 1].sum())
+    above = float(chances[max(0, total - granted) :].sum())
+    return min(1.0, 2 * min(below, above))
+
+
 def calibrate(tasks: tuple[str, ...], seeds: range, home: Path) -> dict[str, list[float]]:
-    collected: dict[str, list[float]] = {"P": [], "A90": [], "U90_10": []}
-    with Ledger.open(home / "ledger") as ledger, ThreadPoolExecutor(4) as executor:
-        for seed in seeds:
+    collected: dict[str, list[float]] = {"P": [], "A90": [], "U90_10": [], "chance": []}
+    for seed in seeds:
+        folder = home / str(seed)  # a lake of its own: reading one that grows with every seed costs more than holding
+        with Ledger.open(folder / "ledger") as ledger, ThreadPoolExecutor(4) as executor:
             experiment = Experiment(name="calibration", settings=ALL_SETTINGS, runs=10, seed=seed)
             for task in tasks:
                 for alias in PERSONAS:
@@ -75,16 +101,18 @@ def calibrate(tasks: tuple[str, ...], seeds: range, home: Path) -> dict[str, lis
                     menus, missing = load_menus(plan.task, instructions, ledger, executor)
                     assert not missing
                     truth = plan_truth(plan, get_persona(alias), menus)
-                    for name, values in z_values(truth, measured(plan, ledger, home / "lake")).items():
+                    scores = measured(plan, ledger, folder / "lake")
+                    for name, values in z_values(truth, scores).items():
                         collected[name] += values
+                    collected["chance"] += [chance_of(plan, cell, menus, scores[cell.setting]) for cell in truth]
     return collected
 
 
 def test_what_is_measured_is_what_a_persona_declares(tmp_path: Path) -> None:
     z = calibrate(("math", "data2text"), range(3, 4), tmp_path)
     assert len(z["P"]) == 2 * 2 * len(ALL_SETTINGS)
-    assert max(abs(value) for value in z["P"]) <= 4
-    assert sum(z["P"]) / sqrt(len(z["P"])) == pytest.approx(0, abs=4)
+    assert min(z["chance"]) > 1e-5
+    assert abs(sum(z["P"]) / sqrt(len(z["P"]))) <= 4
     assert 0.3 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 2.0
 
 
@@ -93,7 +121,7 @@ def test_calibration_over_twenty_seeds_and_all_tasks(tmp_path: Path) -> None:
     tasks = ("code", "database", "actions", "math", "data2text", "summary")
     z = calibrate(tasks, range(1, 21), tmp_path)
     assert len(z["P"]) >= 200
-    assert max(abs(value) for value in z["P"]) <= 4
+    assert min(z["chance"]) > 1e-6  # 1,680 cells: a false alarm in one run of 600
     assert 0.7 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 1.4
-    for values in z.values():
-        assert abs(sum(values) / len(values)) <= 4 / sqrt(len(values)) * 1.5
+    for values in (z["P"], z["A90"], z["U90_10"]):
+        assert abs(sum(values) / len(values)) <= 6 / sqrt(len(values))
