@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.benchmarks import RAW_ASSETS, instructions
 from assets.metrics import metrics
-from assets.partitions import MODELS, model_key, partition_key
+from assets.partitions import AUTOMATIC_TAG, MODELS, model_key, partition_key
 from assets.reports import benchmark_report, validation_report
 from assets.scoring import scoring
 from assets.sharding import approved_instructions, sharded_instructions
@@ -57,7 +57,7 @@ def requests(entries: Iterable[ModelEntry], occasion: str = "") -> Iterator[dg.R
             for task in task_names():
                 if task not in entry.skip_tasks:
                     key = partition_key(task, entry.alias)
-                    yield dg.RunRequest(run_key=f"{key}{occasion}", partition_key=key, tags={"lic/automatic": "true"})
+                    yield dg.RunRequest(run_key=f"{key}{occasion}", partition_key=key, tags={AUTOMATIC_TAG: "true"})
 
 
 @dg.sensor(

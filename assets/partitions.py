@@ -11,6 +11,8 @@ from lic_pipeline.tasks.registry import task_names
 BY_TASK = dg.StaticPartitionsDefinition(list(task_names()))
 MODELS = dg.DynamicPartitionsDefinition(name="model")
 BY_TASK_AND_MODEL = dg.MultiPartitionsDefinition({"task": BY_TASK, "model": MODELS})
+AUTOMATIC_TAG = "lic/automatic"
+"""Tag of runs that nobody asked for; they spend the budgets their models opted in with."""
 
 
 def model_key(alias: str) -> str:

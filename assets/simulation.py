@@ -5,17 +5,20 @@ A run of any of these assets carries out one experiment; the manifest it publish
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from assets.checks.conversations import INVARIANTS_CHECK, invariants_check
-from assets.partitions import BY_TASK_AND_MODEL, task_and_model
+from assets.partitions import AUTOMATIC_TAG, BY_TASK_AND_MODEL, task_and_model
 from assets.sharding import approved_instructions
 from lic_pipeline.errors import InterruptedRunError
 from lic_pipeline.lake.conversations import CONVERSATIONS, ConversationStore
 from lic_pipeline.lake.files import safe_part
+from lic_pipeline.models.budget import Budget
+from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation import caps
 from lic_pipeline.simulation.engine import run
@@ -92,7 +95,8 @@ def conversations(
     plan = plan_for(lake, _restricted(experiment, selected), task, model)
     with ledger.open() as book:
         try:
-            outcome = run(plan, book, lake, max_connections=caps.connections(), budget=caps.budget_of(experiment))
+            budget = _budget(context, experiment, model)
+            outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget)
         except InterruptedRunError as error:
             # Dagster must see its own interrupt, and that it was asked for: else a run stopped by Ctrl-C or SIGTERM
             # counts as failed, or even as succeeded.
@@ -103,6 +107,13 @@ def conversations(
     publish_manifest(lake, plan_for(lake, experiment, task, model))
     context.log.info("%s: %d planned, %d already held, %d held now", task, outcome.total, outcome.already, outcome.held)
     yield from _results(plan, store, outcome, selected, experiment)
+
+
+def _budget(context: dg.AssetExecutionContext, experiment: Experiment, model: ModelEntry) -> Budget | None:
+    """What may be spent: a run that started by itself has the budget its models opted in with."""
+    if context.run.tags.get(AUTOMATIC_TAG) != "true":
+        return caps.budget_of(experiment)
+    return caps.automatic_budget(experiment, model, context.run.run_id, f"{datetime.now(UTC):%Y-%m-%d}")
 
 
 def _restricted(experiment: Experiment, selected: set[Setting]) -> Experiment:

@@ -39,6 +39,20 @@ def budget_of(experiment: Experiment) -> Budget | None:
     return Budget(f"experiment:{experiment.name}", usd, tokens)
 
 
+def automatic_budget(experiment: Experiment, model: ModelEntry, run_id: str, day: str) -> Budget | None:
+    """The budget of a run nobody asked for: the smallest that the entries of its roles opted in with (``auto``).
+
+    Its scope follows ``per``: this run, all automatic runs of the model on ``day``, or all there ever were. None = no
+    entry names one, and the caps of the environment hold. Raises ConfigError for a role that names no known model.
+    """
+    named = [entry.auto for entry in _roles(experiment, model) if entry.auto is not None]
+    if not named:
+        return budget_of(experiment)
+    smallest = min(named, key=lambda auto: auto.budget_usd)
+    scopes = {"run": run_id, "day": f"{model.alias}:{day}", "total": model.alias}
+    return Budget(f"automatic:{scopes[smallest.per]}", smallest.budget_usd)
+
+
 def set_caps(max_connections: int | None = None, usd: float | None = None, tokens: int | None = None) -> None:
     """Set caps for this process; None leaves what the environment says."""
     for name, value in ((CONNECTIONS, max_connections), (BUDGET_USD, usd), (BUDGET_TOKENS, tokens)):
@@ -48,10 +62,7 @@ def set_caps(max_connections: int | None = None, usd: float | None = None, token
 
 def paid_models(experiment: Experiment, model: ModelEntry) -> list[str]:
     """Aliases of the models of all roles that cost money, or whose price is unknown."""
-    roles = [model]
-    if simulator_mode(experiment, model) == "llm":
-        roles += [get_model(name) for name in (experiment.user_model, experiment.system_model) if name]
-    return sorted({entry.alias for entry in roles if _costs(entry)})
+    return sorted({entry.alias for entry in _roles(experiment, model) if _costs(entry)})
 
 
 def require_consent(experiment: Experiment, models: list[ModelEntry], yes: bool) -> None:
@@ -62,6 +73,13 @@ def require_consent(experiment: Experiment, models: list[ModelEntry], yes: bool)
             f"{', '.join(paid)} would be paid for: set a cap with --budget-usd or --budget-tokens, or say --yes "
             "(`lic plan` with the same options estimates calls and cost, and calls nothing)"
         )
+
+
+def _roles(experiment: Experiment, model: ModelEntry) -> list[ModelEntry]:
+    roles = [model]
+    if simulator_mode(experiment, model) == "llm":
+        roles += [get_model(name) for name in (experiment.user_model, experiment.system_model) if name]
+    return roles
 
 
 def _costs(entry: ModelEntry) -> bool:

@@ -53,3 +53,31 @@ def test_a_cap_that_is_no_number_is_refused(name: str, value: str, monkeypatch: 
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=name):
         (caps.connections if name == caps.CONNECTIONS else lambda: caps.budget_of(SCRIPTED))()
+
+
+def opted_in(alias: str, usd: float, per: str) -> ModelEntry:
+    auto = {"roles": ["assistant", "user", "system"], "budget_usd": usd, "per": per}
+    return ModelEntry.model_validate({"alias": alias, "id": f"own/{alias}", "auto": auto})
+
+
+@pytest.mark.parametrize(
+    ("per", "scope"), [("run", "automatic:r1"), ("day", "automatic:m:2026-01-02"), ("total", "automatic:m")]
+)
+def test_a_run_that_starts_by_itself_has_the_budget_its_model_opted_in_with(per: str, scope: str) -> None:
+    budget = caps.automatic_budget(SCRIPTED, opted_in("m", 2.5, per), "r1", "2026-01-02")
+    assert budget is not None
+    assert (budget.scope, budget.usd) == (scope, 2.5)
+
+
+def test_the_smallest_budget_of_all_roles_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {"user": opted_in("user", 1.0, "total"), "system": opted_in("system", 3.0, "total")}
+    monkeypatch.setattr(caps, "get_model", others.__getitem__)
+    played = Experiment(name="two", simulator="llm", user_model="user", system_model="system")
+    budget = caps.automatic_budget(played, opted_in("m", 2.5, "total"), "r1", "2026-01-02")
+    assert budget is not None
+    assert budget.usd == 1.0
+
+
+def test_without_a_budget_of_its_own_the_caps_of_the_environment_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(caps.BUDGET_USD, "4")
+    assert caps.automatic_budget(SCRIPTED, PAID, "r1", "2026-01-02") == caps.budget_of(SCRIPTED)
