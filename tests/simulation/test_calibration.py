@@ -121,7 +121,7 @@ def test_calibration_over_twenty_seeds_and_all_tasks(tmp_path: Path) -> None:
     tasks = ("code", "database", "actions", "math", "data2text", "summary")
     z = calibrate(tasks, range(1, 21), tmp_path)
     assert len(z["P"]) >= 200
-    assert min(z["chance"]) > 1e-6  # 1,680 cells: a false alarm in one run of 600
+    assert min(z["chance"]) * len(z["chance"]) > 1e-3  # over all cells together: a false alarm in 1,000 sets of seeds
     assert 0.7 <= sum(value * value for value in z["P"]) / len(z["P"]) <= 1.4
     for values in (z["P"], z["A90"], z["U90_10"]):
         assert abs(sum(values) / len(values)) <= 6 / sqrt(len(values))
