@@ -10,7 +10,7 @@ from resources.tables import counts_table
 
 RELATIONS = {
     "R_is_100_minus_U": ("R", "U90_10", "abs(R - (100 - U90_10)) > 1e-9"),
-    "P_within_bounds": ("P", "P_missing_as_0", "P < P_missing_as_0 - 1e-9 OR P > P_missing_as_100 + 1e-9"),
+    "P_within_bounds": ("P", "P_if_missing_0", "P < P_if_missing_0 - 1e-9 OR P > P_if_missing_100 + 1e-9"),
 }
 """Relations between columns: the columns that must exist, and the condition that breaks the rule."""
 
