@@ -55,6 +55,11 @@ class Home:
         return self.root / "ledger"
 
     @property
+    def ledger_target(self) -> Path | str:
+        """What to open as the ledger: the database LIC_LEDGER_URL names, else the folder."""
+        return os.environ.get("LIC_LEDGER_URL") or self.ledger
+
+    @property
     def lake(self) -> Path:
         """Folder of the Parquet lake."""
         return self.root / "lake"

@@ -39,6 +39,13 @@ class Setting(StrEnum):
     SNOWBALL = "SNOWBALL"
 
 
+SINGLE_TURN = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
+"""Settings of one user turn."""
+
+DERIVED = frozenset({Setting.RECAP, Setting.RETRY})
+"""Settings that continue a finished SHARDED conversation."""
+
+
 class Strategy(StrEnum):
     """Kind of reply (measurement: strategy labels)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +19,5 @@ class LedgerResource(dg.ConfigurableResource[None]):
     @contextmanager
     def open(self) -> Iterator[Ledger]:
         """An open ledger; everything is durable and claims are given back when the block ends."""
-        target = os.environ.get("LIC_LEDGER_URL") or self.home.home().ledger
-        with Ledger.open(target) as ledger:
+        with Ledger.open(self.home.home().ledger_target) as ledger:
             yield ledger

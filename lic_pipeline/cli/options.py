@@ -91,8 +91,7 @@ def resolve(
 
 def _settings(names: list[str] | None) -> tuple[object, ...] | None:
     from lic_pipeline.errors import ConfigError, UnknownNameError
-    from lic_pipeline.records import Setting
-    from lic_pipeline.simulation.experiment import DERIVED
+    from lic_pipeline.records import DERIVED, Setting
 
     if not names:
         return None

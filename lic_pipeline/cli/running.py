@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -141,4 +140,4 @@ def open_ledger(home: Home) -> Ledger:
     """The ledger of this home, or the database LIC_LEDGER_URL names."""
     from lic_pipeline.models.ledger.ledger import Ledger
 
-    return Ledger.open(os.environ.get("LIC_LEDGER_URL") or home.ledger)
+    return Ledger.open(home.ledger_target)

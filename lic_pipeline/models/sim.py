@@ -11,7 +11,7 @@ from typing import Literal
 
 from lic_pipeline.models.personas import Persona, get_persona
 from lic_pipeline.models.request import ModelRequest
-from lic_pipeline.records import MenuItem, Reply, Setting, Usage
+from lic_pipeline.records import DERIVED, SINGLE_TURN, MenuItem, Reply, Setting, Usage
 from lic_pipeline.seeding import uniform
 
 Pick = tuple[str, int]
@@ -73,7 +73,7 @@ class SimClient:
         traits = self.persona.traits_for(scene.task, scene.setting)
         wrongs = sum(item.kind == "wrong" for item in scene.menu)
         wrong = int(self._draw(scene, "which-wrong", scene.turn) * wrongs)
-        if scene.setting not in _SINGLE and scene.revealed < scene.shards:
+        if scene.setting not in SINGLE_TURN and scene.revealed < scene.shards:
             attempts = scene.kind == "refinement" or self._early(scene, scene.turn)
             return ("wrong", wrong) if attempts else self._talk_pick(scene)
         if self._draw(scene, "no-answer", scene.turn) < traits.no_answer:
@@ -83,7 +83,7 @@ class SimClient:
         return ("right", 0) if can and not slips and not self._is_lost(scene) else ("wrong", wrong)
 
     def _is_lost(self, scene: Scene) -> bool:
-        if scene.setting in _SINGLE or scene.shards < 2:
+        if scene.setting in SINGLE_TURN or scene.shards < 2:
             return False
         origin = _origin(scene.setting)
         before = self.persona.traits_for(scene.task, origin)
@@ -123,8 +123,5 @@ class SimClient:
         )
 
 
-_SINGLE = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
-
-
 def _origin(setting: Setting) -> Setting:
-    return Setting.SHARDED if setting in (Setting.RECAP, Setting.RETRY) else setting
+    return Setting.SHARDED if setting in DERIVED else setting

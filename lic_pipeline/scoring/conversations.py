@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lic_pipeline.records import (
+    DERIVED,
+    SINGLE_TURN,
     Conversation,
     Extraction,
     Instruction,
@@ -26,9 +28,6 @@ from lic_pipeline.records import (
 )
 from lic_pipeline.scoring.verdicts import VerdictStore, verdict_of
 from lic_pipeline.tasks.protocol import Task
-
-_SINGLE_TURN = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
-_CLOSING = frozenset({Setting.RECAP, Setting.RETRY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def score_turns(
     for turn in conversation.turns:
         if turn.revealed is not None:
             out.add(turn.revealed)
-        informed = conversation.setting in _SINGLE_TURN | _CLOSING or out >= set(conversation.shard_ids)
+        informed = conversation.setting in SINGLE_TURN | DERIVED or out >= set(conversation.shard_ids)
         needed = task.kind == "binary" or turn.turn == last or task.scores_every_turn
         if needed:
             scored.append(_score_turn(task, instruction, conversation.setting, turn, informed, cache))
@@ -78,7 +77,7 @@ def _score_turn(
         verdict_of(task, instruction, found, "robust", cache) if attempt else Verdict(score=0.0, verdict="no_answer")
     )
     reference = None
-    if task.kind == "refinement" or labelled or setting in _SINGLE_TURN:
+    if task.kind == "refinement" or labelled or setting in SINGLE_TURN:
         reference = _verdict(task, instruction, turn, "reference", cache)
     return ScoredTurn(turn, attempt, gate, informed, found, verdict, reference)
 
@@ -186,7 +185,7 @@ def _full_info(attempts: Sequence[ScoredTurn]) -> float | None:
 
 def _cut_short(conversation: Conversation) -> bool:
     """True when a conversation stopped at a right answer with shards still to be revealed."""
-    if conversation.stop_reason is not StopReason.CORRECT or conversation.setting in _SINGLE_TURN | _CLOSING:
+    if conversation.stop_reason is not StopReason.CORRECT or conversation.setting in SINGLE_TURN | DERIVED:
         return False
     return not {turn.revealed for turn in conversation.turns} >= set(conversation.shard_ids)
 
@@ -238,7 +237,7 @@ def _cumulative(
     task: Task, instruction: Instruction, conversation: Conversation, attempts: Sequence[ScoredTurn]
 ) -> float | None:
     cumulative = getattr(task, "score_cumulative", None)
-    if cumulative is None or conversation.setting in _SINGLE_TURN:
+    if cumulative is None or conversation.setting in SINGLE_TURN:
         return None
     answers = [one.extraction.answer for one in attempts if one.extraction.answer is not None]
     if not answers:

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 from lic_pipeline.lake.conversations import ConversationStore, Ending
 from lic_pipeline.models.request import digest
-from lic_pipeline.records import StopReason
+from lic_pipeline.records import DERIVED, SINGLE_TURN, StopReason
 from lic_pipeline.scoring.conversations import score_conversation, score_turns
 from lic_pipeline.scoring.verdicts import VerdictStore, judge_stamp
-from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN
 from lic_pipeline.simulation.plan import Family, Plan
 
 

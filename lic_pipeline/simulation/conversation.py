@@ -14,6 +14,8 @@ from lic_pipeline.models.ledger.records import CallKey
 from lic_pipeline.models.request import HistoryHash, ModelRequest, digest, request_fields
 from lic_pipeline.prompts import render, template
 from lic_pipeline.records import (
+    DERIVED,
+    SINGLE_TURN,
     Attempt,
     Conversation,
     Instruction,
@@ -27,11 +29,12 @@ from lic_pipeline.records import (
     Turn,
 )
 from lic_pipeline.scoring.verdicts import judge_stamp
-from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN, Experiment
+from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.plan import Approved, ConversationSpec, shards_in_order
 from lic_pipeline.simulation.roles.scripted import Roles, RuleClassifier, Utterance
+from lic_pipeline.tasks.messages import bullets
 from lic_pipeline.tasks.protocol import Task
 
 SILENT_TURNS_BEFORE_FORCING = 2
@@ -261,11 +264,6 @@ class ConversationLoop:
             flags=conversation_flags(self.turns),
             judged_by=self._judged_by(),
         )
-
-
-def bullets(texts: Sequence[str]) -> str:
-    """Texts as a list, one bullet each; lines within a text stay as they are."""
-    return "\n".join(f"- {text}" for text in texts)
 
 
 def conversation_flags(turns: Sequence[Turn]) -> tuple[str, ...]:

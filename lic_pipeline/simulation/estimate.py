@@ -13,8 +13,7 @@ from lic_pipeline.models.ledger.records import Totals
 from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.tokens import estimate_texts
-from lic_pipeline.records import Setting, Usage
-from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN
+from lic_pipeline.records import DERIVED, SINGLE_TURN, Setting, Usage
 from lic_pipeline.simulation.parameters import assistant_parameters, role_models
 from lic_pipeline.simulation.plan import Approved, Plan
 

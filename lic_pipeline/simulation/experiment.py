@@ -17,13 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lic_pipeline.config import data_path
 from lic_pipeline.errors import ConfigError, UnknownNameError
-from lic_pipeline.records import Setting
-
-DERIVED = frozenset({Setting.RECAP, Setting.RETRY})
-"""Settings that continue a finished SHARDED conversation."""
-
-SINGLE_TURN = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
-"""Settings of one user turn."""
+from lic_pipeline.records import DERIVED, Setting
 
 
 class Experiment(BaseModel):

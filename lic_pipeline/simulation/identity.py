@@ -13,8 +13,8 @@ from lic_pipeline.models.personas import get_persona
 from lic_pipeline.models.registry import ModelEntry, get_model
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.prompts import template_hash
-from lic_pipeline.records import Instruction, Json, Setting, ShardedInstruction
-from lic_pipeline.simulation.experiment import SINGLE_TURN, Experiment
+from lic_pipeline.records import SINGLE_TURN, Instruction, Json, Setting, ShardedInstruction
+from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode, system_parameters, user_parameters
 from lic_pipeline.tasks.protocol import Task
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lic_pipeline.records import Conversation, Setting, StopReason
-from lic_pipeline.simulation.experiment import DERIVED, SINGLE_TURN
+from lic_pipeline.records import DERIVED, SINGLE_TURN, Conversation, Setting, StopReason
 
 Predicate = Callable[[Conversation], bool]
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lic_pipeline.models.registry import ModelEntry
-from lic_pipeline.records import Instruction, Json, Setting, Shard, ShardedInstruction
+from lic_pipeline.records import DERIVED, Instruction, Json, Setting, Shard, ShardedInstruction
 from lic_pipeline.seeding import seeded_order, shuffled
-from lic_pipeline.simulation.experiment import DERIVED, Experiment
+from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.identity import IdentityBuilder
 from lic_pipeline.simulation.signature import cell_signature
 from lic_pipeline.tasks.protocol import Task
