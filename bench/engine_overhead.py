@@ -1,9 +1,12 @@
 """What the engine costs per call: the whole engine against a bare asyncio loop with the same client and server.
 
-    python bench/engine_overhead.py [--items 300] [--connections 64] [--delays 0 50 250]
+    python bench/engine_overhead.py [--items 200] [--connections 64] [--delays 0 50 250]
 
-The server is the fault server of the tests, without faults, in a process of its own. Beside it, an in-process stub
-client shows what the engine alone can do (ledger, journal, conversation loop, lake), at 64 and at 8 calls in flight.
+User, classifier and extractor are played by models too; every call is durable before its conversation goes on. The
+server is the fault server of the tests, without faults, in a process of its own. The bare loop sends the very requests
+of the engine through the same client and throws the replies away. Beside it, an in-process stub client shows what the
+engine alone can do (ledger, journal, roles, conversation loop, lake), at 64 and at 8 calls in flight; pin that to one
+core (``taskset -c 0``). Rates are the best of ``--repeat`` tries; trust the processor time on a busy machine.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import argparse
 import asyncio
 import contextlib
 import cProfile
+import os
 import pstats
 import subprocess
 import sys
@@ -19,29 +23,37 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORT = ROOT / "tests" / "support"
 sys.path[:0] = [str(ROOT), str(SUPPORT)]
 
-from fault_server import hashed_answer  # noqa: E402
 from plans import entry_at, math_plan  # noqa: E402
+from playing import played_answer  # noqa: E402
 
 from lic_pipeline.models import access  # noqa: E402
 from lic_pipeline.models.clients import ModelClient, open_client  # noqa: E402
 from lic_pipeline.models.ledger import Ledger  # noqa: E402
-from lic_pipeline.models.registry import ModelEntry  # noqa: E402
+from lic_pipeline.models.registry import ModelEntry, user_registry  # noqa: E402
 from lic_pipeline.models.request import ModelRequest  # noqa: E402
-from lic_pipeline.records import Message, Reply, Usage  # noqa: E402
+from lic_pipeline.records import Reply, Usage  # noqa: E402
 from lic_pipeline.simulation.engine import run  # noqa: E402
+
+NOWHERE = "http://127.0.0.1:9/v1"
+Rate = tuple[float, float]
+"""Calls per second of wall clock, and milliseconds of processor time per call."""
 
 
 class StubClient:
-    """Answers at once, in this process, as the server would."""
+    """Answers at once, in this process, as the server would; keeps the requests it was sent."""
+
+    sent: ClassVar[list[ModelRequest]] = []
 
     async def complete(self, request: ModelRequest) -> Reply:
+        self.sent.append(request)
         body = {"messages": [{"content": message.content} for message in request.messages]}
-        return Reply(text=hashed_answer(body), model_returned="stub", usage=Usage(prompt=50, completion=9))
+        return Reply(text=played_answer(body), model_returned="stub", usage=Usage(prompt=50, completion=9))
 
     async def close(self) -> None:
         return None
@@ -50,7 +62,7 @@ class StubClient:
 @contextlib.contextmanager
 def server(delay_ms: float) -> Iterator[str]:
     """URL of a fault server in a process of its own."""
-    command = [sys.executable, str(SUPPORT / "fault_server.py"), "--delay-ms", str(delay_ms)]
+    command = [sys.executable, str(SUPPORT / "fault_server.py"), "--play", "--delay-ms", str(delay_ms)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -59,9 +71,18 @@ def server(delay_ms: float) -> Iterator[str]:
         process.communicate(timeout=10)
 
 
-def engine_rate(entry: ModelEntry, items: int, connections: int) -> tuple[float, float]:
-    """Calls per second and CPU milliseconds per call of a whole run."""
-    plan = math_plan(entry, items, stop="exhausted")
+def roles_at(url: str, connections: int) -> ModelEntry:
+    """The entry under test, with the models of the roles registered at the same place."""
+    limits = f"limits: {{concurrency: {connections}}}"
+    lines = [f"  - {{alias: {name}, id: local/{name}, base_url: '{url}', {limits}}}" for name in ("user", "system")]
+    user_registry().parent.mkdir(exist_ok=True)
+    user_registry().write_text("\n".join(["models:", *lines]) + "\n")
+    return entry_at(url, limits={"concurrency": connections})
+
+
+def engine_rate(entry: ModelEntry, items: int, connections: int) -> Rate:
+    """A whole run."""
+    plan = math_plan(entry, items, stop="exhausted", simulator="llm", user_model="user", system_model="system")
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger") as ledger:
         started, cpu = time.perf_counter(), time.process_time()
         outcome = run(plan, ledger, Path(folder) / "lake", max_connections=connections)
@@ -70,28 +91,32 @@ def engine_rate(entry: ModelEntry, items: int, connections: int) -> tuple[float,
     return outcome.calls / seconds, 1000 * cpu / outcome.calls
 
 
-def bare_rate(entry: ModelEntry, calls: int, connections: int) -> tuple[float, float]:
-    """Calls per second and CPU milliseconds per call of a loop that does nothing but call."""
+def bare_rate(entry: ModelEntry, requests: list[ModelRequest], connections: int) -> Rate:
+    """A loop that does nothing but send these requests."""
 
-    async def loop() -> tuple[float, float]:
+    async def loop() -> Rate:
         client = await open_client(entry, connections)
-        left = iter(range(calls))
+        left = iter(requests)
         started, cpu = time.perf_counter(), time.process_time()
         await asyncio.gather(*(one(client, left) for _ in range(connections)))
-        result = calls / (time.perf_counter() - started), 1000 * (time.process_time() - cpu) / calls
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
         await client.close()
-        return result
+        return len(requests) / seconds, 1000 * cpu / len(requests)
 
-    async def one(client: ModelClient, left: Iterator[int]) -> None:
-        for number in left:
-            text = f"Shop {number} has some boxes of pens and gives pens away. How many are left?"
-            messages = (Message(role="system", content="You solve word problems."), Message(role="user", content=text))
-            await client.complete(ModelRequest(entry.id, messages, {"max_tokens": 4096, "temperature": 1.0}))
+    async def one(client: ModelClient, left: Iterator[ModelRequest]) -> None:
+        for request in left:
+            await client.complete(request)
 
     return asyncio.run(loop())
 
 
-def with_stub(measure: Callable[[], tuple[float, float]]) -> tuple[float, float]:
+def best(measure: Callable[[], Rate], repeat: int) -> Rate:
+    """The best of some tries: highest rate, lowest processor time."""
+    rates = [measure() for _ in range(repeat)]
+    return max(rate for rate, _ in rates), min(cpu for _, cpu in rates)
+
+
+def with_stub(measure: Callable[[], Rate]) -> Rate:
     """Measure with the stub instead of a real client."""
     real = access.open_client
 
@@ -105,44 +130,62 @@ def with_stub(measure: Callable[[], tuple[float, float]]) -> tuple[float, float]
         access.open_client = real
 
 
+def recorded(items: int, connections: int) -> list[ModelRequest]:
+    """The requests of a run, in the order they were sent."""
+    StubClient.sent.clear()
+    with_stub(lambda: engine_rate(roles_at(NOWHERE, connections), items, connections))
+    return list(StubClient.sent)
+
+
+def against_server(delay: float, items: int, connections: int, repeat: int) -> None:
+    """Engine and bare loop at a server that takes ``delay`` milliseconds."""
+    requests = recorded(items, connections)
+    with server(delay) as url:
+        entry = roles_at(url, connections)
+        bare, bare_cpu = best(lambda: bare_rate(entry, requests, connections), repeat)
+        engine, cpu = best(lambda: engine_rate(entry, items, connections), repeat)
+    ideal = f", ideal {connections / delay * 1000:5.0f}" if delay else ""
+    print(
+        f"server {delay:3.0f} ms, {connections} in flight, {len(requests)} calls: engine {engine:6.0f} calls/s "
+        f"({cpu:.2f} ms CPU), bare loop {bare:6.0f} ({bare_cpu:.2f} ms CPU), ratio {engine / bare:.2f}{ideal}",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Print a table of rates and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, default=300, help="items of the plan; about six calls each")
+    parser.add_argument("--items", type=int, default=200, help="items of the plan; about 15 calls each")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--delays", type=float, nargs="*", default=[0.0, 50.0, 250.0], metavar="MS")
+    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--profile", action="store_true", help="profile the stub run instead")
     arguments = parser.parse_args()
-    limits = {"concurrency": arguments.connections}
-    if arguments.profile:
-        entry = entry_at("http://127.0.0.1:9/v1", limits=limits)
-        profile = cProfile.Profile()
-        with_stub(lambda: engine_rate(entry, 5, arguments.connections))
-        with_stub(lambda: profile.runcall(engine_rate, entry, arguments.items, arguments.connections))
-        pstats.Stats(profile).sort_stats("tottime").print_stats(40)
-        return
-    asyncio.run(_import_client())
-    with_stub(lambda: engine_rate(entry_at("http://127.0.0.1:9/v1"), 5, 4))
-    for delay in arguments.delays:
-        with server(delay) as url:
-            entry = entry_at(url, limits=limits)
-            items = arguments.items
-            bare, bare_cpu = bare_rate(entry, 6 * items, arguments.connections)
-            engine, cpu = engine_rate(entry, items, arguments.connections)
-        print(
-            f"server {delay:3.0f} ms, {arguments.connections} in flight: engine {engine:6.0f} calls/s "
-            f"({cpu:.2f} ms CPU), bare loop {bare:6.0f} ({bare_cpu:.2f} ms CPU), ratio {engine / bare:.2f}",
-            flush=True,
-        )
-    for connections in (64, 8):
-        entry = entry_at("http://127.0.0.1:9/v1", limits={"concurrency": connections})
-        rate, cpu = with_stub(lambda: engine_rate(entry, arguments.items, connections))  # noqa: B023
-        print(f"stub client, {connections:2d} in flight: engine {rate:6.0f} calls/s ({cpu:.2f} ms CPU)", flush=True)
+    items, connections = arguments.items, arguments.connections
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["LIC_HOME"] = home
+        asyncio.run(_import_client())
+        with_stub(lambda: engine_rate(roles_at(NOWHERE, 4), 5, 4))
+        if arguments.profile:
+            profile = cProfile.Profile()
+            entry = roles_at(NOWHERE, connections)
+            with_stub(lambda: profile.runcall(engine_rate, entry, items, connections))
+            pstats.Stats(profile).sort_stats("tottime").print_stats(40)
+            return
+        for delay in arguments.delays:
+            against_server(delay, items, connections, arguments.repeat)
+        for in_flight in (64, 8):
+            entry = roles_at(NOWHERE, in_flight)
+            rate, cpu = best(
+                lambda: with_stub(lambda: engine_rate(entry, items, in_flight)),  # noqa: B023
+                arguments.repeat,
+            )
+            print(f"stub client, {in_flight:2d} in flight: engine {rate:6.0f} calls/s ({cpu:.2f} ms CPU)", flush=True)
 
 
 async def _import_client() -> None:
     """Pay for the imports before the clock runs."""
-    client = await open_client(entry_at("http://127.0.0.1:9/v1"), 1)
+    client = await open_client(entry_at(NOWHERE), 1)
     await client.close()
 
 

@@ -157,7 +157,7 @@ class CallPath:
             raise ContextOverflowError(f"about {needed} tokens do not fit the {window} of {self.entry.alias}")
 
     async def _attempt(self, request: ModelRequest, conversation_id: str, key: CallKey, spent: _Spent) -> Reply:
-        estimate = estimate_request(request)
+        estimate = estimate_request(request) if self._tokens is not None else 0
         async with self._own:
             await self._limit.acquire()
             try:

@@ -65,8 +65,10 @@ class Redactor:
             if secret in text:
                 text = text.replace(secret, MASK)
         # Substring tests are many times cheaper than the patterns, and nearly every text passes all of them.
-        if any(start in text for start in _KEY_STARTS):
-            text = _KEY_SHAPE.sub(MASK, text)
+        for start in _KEY_STARTS:
+            if start in text:
+                text = _KEY_SHAPE.sub(MASK, text)
+                break
         lowered = text.lower()
         if "authorization" in lowered or "api-key" in lowered:
             text = _HEADER.sub(lambda found: f"{found[1]}{found[2]}{found[3] or ''}{MASK}", text)

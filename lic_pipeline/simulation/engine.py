@@ -20,6 +20,7 @@ from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, ClaimLostError, StoredConversation
 from lic_pipeline.records import Conversation
+from lic_pipeline.simulation.collector import calm_collector
 from lic_pipeline.simulation.conversation import Cast, ConversationLoop
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
@@ -71,7 +72,8 @@ def run(
         )
     require_roles(plan.experiment, plan.model)
     work.take_up()
-    return asyncio.run(interruptible(Engine(work, max_connections, budget).run()))
+    with calm_collector():
+        return asyncio.run(interruptible(Engine(work, max_connections, budget).run()))
 
 
 class Engine:
@@ -158,12 +160,13 @@ class Engine:
             won = await self.work.ledger.claim([name for names in wanted for name in names])
             mine: list[Family] = []
             for family, names in zip(batch, wanted, strict=True):
-                whole = won.issuperset(names)
+                whole = won.ids.issuperset(names)
                 (mine if whole else self.elsewhere).append(family)
                 if not whole:
-                    self.work.ledger.release([name for name in names if name in won])
+                    self.work.ledger.release([name for name in names if name in won.ids])
             # Read after the claim: until then another process may have held a part, and paid for it.
-            stored = self.work.ledger.load([spec.conversation_id for family in mine for spec in family.specs])
+            known = [spec.conversation_id for family in mine for spec in family.specs]
+            stored = self.work.ledger.load([name for name in known if name not in won.new])
             for family in mine:
                 names = [spec.conversation_id for spec in family.specs]
                 await queue.put((family, {name: stored[name] for name in names if name in stored}))

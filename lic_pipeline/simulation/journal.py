@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from lic_pipeline.errors import DriftError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import CallKey, StoredConversation
+from lic_pipeline.models.ledger.rows import encode
 from lic_pipeline.models.redaction import redact
 from lic_pipeline.models.request import REQUEST_FIELDS, request_hash
 from lic_pipeline.records import Json, Reply
@@ -59,16 +61,16 @@ class Journal:
             differs = next((f for f in REQUEST_FIELDS if stored.request_fields.get(f) != fields[f]), "request")
             raise DriftError(self.conversation_id, str(key), differs)
         started = time.perf_counter()
-        reply, document = as_kept(await send())
+        kept = as_kept(await send())
         latency = time.perf_counter() - started
         self._diverged = True
         self.calls_made += 1
-        self.cost_usd += reply.cost_usd or 0.0
+        self.cost_usd += kept.reply.cost_usd or 0.0
         new = await self._ledger.record_call(
-            self.conversation_id, key, wanted, fields, document, latency,
-            model=fields["model"], budget_scope=self._budget_scope,
+            self.conversation_id, key, wanted, fields, kept.document, latency,
+            model=fields["model"], budget_scope=self._budget_scope, plain=kept.plain,
         )  # fmt: skip
-        return reply if new else self._first_answer(key)
+        return kept.reply if new else self._first_answer(key)
 
     def _first_answer(self, key: CallKey) -> Reply:
         """What another process was answered to the same request: the ledger kept that, so it counts, not ours."""
@@ -87,20 +89,28 @@ class Journal:
         self._ledger.record_decision(self.conversation_id, kind, turn, value, version)
 
 
-def as_kept(reply: Reply) -> tuple[Reply, dict[str, Json]]:
-    """The reply as the ledger will keep it, and its JSON: a conversation and its replay must read the same text."""
+class Kept(NamedTuple):
+    """A reply, its JSON as a document, and that as text without secrets."""
+
+    reply: Reply
+    document: dict[str, Json]
+    plain: str
+
+
+def as_kept(reply: Reply) -> Kept:
+    """The reply as the ledger will keep it: a conversation and its replay must read the same text."""
     document = reply.model_dump(mode="json")
     changes: dict[str, Json] = {}
     for name in ("text", "reasoning", "model_returned"):
         value = document[name]
-        if value and (plain := redact(value)) != value:
-            changes[name] = plain
+        if value and (clean := redact(value)) != value:
+            changes[name] = clean
     if document["tool_calls"]:
         # Nested, so its JSON is redacted, as the ledger does it with the whole reply.
         calls = json.loads(redact(json.dumps(document["tool_calls"])))
         if calls != document["tool_calls"]:
             changes["tool_calls"] = calls
-    if not changes:
-        return reply, document
-    document |= {**changes, "flags": [*document["flags"], "redacted"]}
-    return Reply.model_validate(document), document
+    if changes:
+        document |= {**changes, "flags": [*document["flags"], "redacted"]}
+        reply = Reply.model_validate(document)
+    return Kept(reply, document, redact(encode(document)))

@@ -305,7 +305,7 @@ def test_a_reply_another_process_stored_first_is_the_one_that_counts(
 
     async def record(self: Ledger, *row: Any, **fields: Any) -> bool:
         *before, reply, latency = row
-        await real(self, *before, {**reply, "text": RIGHT}, latency, **fields)
+        await real(self, *before, {**reply, "text": RIGHT}, latency, **{**fields, "plain": None})
         return await real(self, *row, **fields)
 
     monkeypatch.setattr(Ledger, "record_call", record)

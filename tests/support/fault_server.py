@@ -376,9 +376,14 @@ def main() -> None:
     parser.add_argument("--delay-ms", type=float, default=0.0)
     parser.add_argument("--fault", action="append", default=[], metavar="KIND=SHARE")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--play", action="store_true", help="answer the roles of an LLM simulator too")
     arguments = parser.parse_args()
     chance = {kind: float(share) for kind, _, share in (fault.partition("=") for fault in arguments.fault)}
-    with FaultServer(chance=chance, seed=arguments.seed, delay_s=arguments.delay_ms / 1000, keep=False) as server:
+    answer: Answer = hashed_answer
+    if arguments.play:
+        from playing import played_answer as answer
+    delay_s = arguments.delay_ms / 1000
+    with FaultServer(chance=chance, seed=arguments.seed, delay_s=delay_s, answer=answer, keep=False) as server:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         sys.stdin.read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Dialect, and_, delete, func, or_, select, update
 
@@ -25,6 +26,13 @@ _CLOCK_ID = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Counts on w
 
 Later = list[Callable[[], object]]
 """What to do in memory once the transaction is committed."""
+
+
+class Won(NamedTuple):
+    """Claimed conversations; the ``new`` ones among them were unknown before, so nothing of them is stored."""
+
+    ids: frozenset[str]
+    new: frozenset[str]
 
 
 class Claims:
@@ -80,13 +88,16 @@ class Claims:
             self.lost.add(conversation_id)
             del self.epochs[conversation_id]
 
-    def claim(self, connection: Connection, ids: Collection[str], later: Later) -> set[str]:
-        """Claim what is open and free; returns the won ids. New ids are inserted as open."""
+    def claim(self, connection: Connection, ids: Collection[str], later: Later) -> Won:
+        """Claim what is open and free. New ids are inserted as open."""
         self.register(connection, later)
         won: dict[str, int] = {}
+        new: set[str] = set()
         # One order everywhere, so that two processes never wait for each other's rows.
         for part in chunks(sorted(set(ids)), CHUNK):
-            self._new.insert(connection, [(conversation_id, OPEN, None, 0, None) for conversation_id in part])
+            rows_of_part = [(conversation_id, OPEN, None, 0, None) for conversation_id in part]
+            if self._new.insert(connection, rows_of_part) == len(part):
+                new.update(part)
             columns = CONVERSATIONS.c
             known = select(columns.conversation_id, columns.epoch, columns.owner)
             known = known.where(columns.conversation_id.in_(part), columns.state == OPEN)
@@ -96,7 +107,7 @@ class Claims:
             self._set_owner(connection, list(mine), self.owner)
             won.update(mine)
         later.append(lambda: self._remember(won))
-        return set(won)
+        return Won(frozenset(won), frozenset(new))
 
     def release(self, connection: Connection, ids: Collection[str], later: Later) -> None:
         """Give claims back; those of others are left alone."""

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from lic_pipeline.models.ledger import reads
 from lic_pipeline.models.ledger.batch import Batches
-from lic_pipeline.models.ledger.claims import CHUNK, Claims, server_clock_offset
+from lic_pipeline.models.ledger.claims import CHUNK, Claims, Won, server_clock_offset
 from lic_pipeline.models.ledger.database import Database, open_database, storage_errors
 from lic_pipeline.models.ledger.owner import new_owner
 from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey, CallTotals, StoredConversation, Totals
@@ -114,7 +114,7 @@ class Ledger:
 
     def load(self, ids: Sequence[str]) -> dict[str, StoredConversation]:
         """Known conversations among ``ids``; of each call and decision the row of the latest epoch."""
-        return self._read(lambda connection: reads.read_conversations(connection, list(ids)))
+        return self._read(lambda connection: reads.read_conversations(connection, list(ids))) if ids else {}
 
     def totals(self) -> Totals:
         """Sums over the whole ledger, over all processes and runs."""
@@ -161,12 +161,10 @@ class Ledger:
 
     # -- claims and states --------------------------------------------------------------------------------------------
 
-    async def claim(self, ids: Sequence[str]) -> set[str]:
-        """Claim what is open and free, 256 per transaction; returns the won ids. Unknown ids become open."""
-        won: set[str] = set()
-        for part in chunks(ids, CHUNK):
-            won |= await self._writer.submit("claim", "", part)
-        return won
+    async def claim(self, ids: Sequence[str]) -> Won:
+        """Claim what is open and free, 256 per transaction. Unknown ids become open."""
+        parts: list[Won] = [await self._writer.submit("claim", "", part) for part in chunks(ids, CHUNK)]
+        return Won(frozenset().union(*(won.ids for won in parts)), frozenset().union(*(won.new for won in parts)))
 
     def release(self, ids: Iterable[str]) -> None:
         """Give claims back (queued)."""
@@ -201,12 +199,14 @@ class Ledger:
         cost_usd: float | None = None,
         tokens: int | None = None,
         budget_scope: str | None = None,
+        plain: str | None = None,
     ) -> bool:
         """Store a paid call; durable when it returns. True = stored, False = the same request was stored before.
 
         ``reply`` is the JSON of ``records.Reply``; usage, cost and model are taken from it where not given. With
-        ``budget_scope`` the cost is added to that budget in the same transaction. Raises DriftError when the key holds
-        another request in this epoch, ClaimLostError, StorageError; ValueError or TypeError when reply is no JSON.
+        ``budget_scope`` the cost is added to that budget in the same transaction. ``plain`` is the text of ``reply``
+        without secrets, where it is at hand (``encode``, then ``redact``). Raises DriftError when the key holds another
+        request in this epoch, ClaimLostError, StorageError; ValueError or TypeError when reply is no JSON.
         """
         new = new_call(
             key,
@@ -218,6 +218,7 @@ class Ledger:
             cost_usd=cost_usd,
             tokens=tokens,
             budget_scope=budget_scope,
+            plain=plain,
         )
         stored: bool = await self._writer.submit("call", conversation_id, new)
         return stored
@@ -236,7 +237,7 @@ class Ledger:
         latency: float | None,
     ) -> None:
         """Store one HTTP attempt (queued): its outcome, HTTP status, detail (redacted again, cut) and seconds."""
-        detail = _plain_text(redact_message(detail_redacted)[:_DETAIL_CHARACTERS])
+        detail = _plain_text(redact_message(detail_redacted)[:_DETAIL_CHARACTERS]) if detail_redacted else ""
         row = (conversation_id, *key, outcome_class, status, detail, latency, time.time())
         self._writer.put(Operation("try", conversation_id, row))
 

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Dialect, select
+from sqlalchemy import Connection, Dialect, bindparam, select
+from sqlalchemy.sql.dml import ReturningInsert
 
 from lic_pipeline.errors import DriftError
 from lic_pipeline.models.ledger.claims import Claims, Later
@@ -57,8 +58,9 @@ def new_call(
     cost_usd: float | None,
     tokens: int | None,
     budget_scope: str | None,
+    plain: str | None = None,
 ) -> NewCall:
-    """The payload of a call; usage, cost and model are taken from the reply where not given."""
+    """The payload of a call; usage, cost, model and the text to store are taken from the reply where not given."""
     usage = reply.get("usage") or {}
     cost = reply.get("cost_usd") if cost_usd is None else cost_usd
     returned = str(reply.get("model_returned") or "")
@@ -73,7 +75,7 @@ def new_call(
         model or returned,
         request_hash,
         encode(fields),
-        redact(encode(reply if type(reply) is dict else dict(reply))),
+        redact(encode(dict(reply))) if plain is None else plain,
         returned,
         str(reply.get("finish_reason") or ""),
         prompt,
@@ -96,7 +98,7 @@ class RowStore:
 
     def __init__(self, dialect: Dialect, claims: Claims) -> None:
         self._claims = claims
-        self._dialect = dialect
+        self._spending = _spending(dialect)
         self.spent: dict[str, tuple[float, int]] = {}
         self._calls = RowInserter(dialect, CALLS)
         self._plain = {
@@ -171,12 +173,8 @@ class RowStore:
         for scope in sorted({spend.scope for spend in spends}):
             usd = sum(spend.usd for spend in spends if spend.scope == scope)
             tokens = sum(spend.tokens for spend in spends if spend.scope == scope)
-            insert = insert_into(self._dialect, BUDGETS).values(scope=scope, usd=usd, tokens=tokens)
-            added = insert.on_conflict_do_update(
-                index_elements=[BUDGETS.c.scope],
-                set_={"usd": BUDGETS.c.usd + insert.excluded.usd, "tokens": BUDGETS.c.tokens + insert.excluded.tokens},
-            )
-            total = connection.execute(added.returning(BUDGETS.c.usd, BUDGETS.c.tokens)).one()
+            added = {"scope": scope, "usd": usd, "tokens": tokens}
+            total = connection.execute(self._spending, added).one()
             later.append(lambda scope=scope, total=total: self.spent.update({scope: (total.usd, total.tokens)}))  # type: ignore[misc]
 
 
@@ -186,6 +184,16 @@ def first_difference(stored: dict[str, str], asked: dict[str, str]) -> str:
         if stored.get(name) != asked.get(name):
             return name
     return "request"
+
+
+def _spending(dialect: Dialect) -> ReturningInsert[tuple[float, int]]:
+    """Adds ``usd`` and ``tokens`` to a scope; returns its sums. Made once: building it costs more than running it."""
+    insert = insert_into(dialect, BUDGETS).values({column.name: bindparam(column.name) for column in BUDGETS.c})
+    columns, new = BUDGETS.c, insert.excluded
+    sums = {"usd": columns.usd + new.usd, "tokens": columns.tokens + new.tokens}
+    return insert.on_conflict_do_update(index_elements=[columns.scope], set_=sums).returning(
+        columns.usd, columns.tokens
+    )
 
 
 def _replace_value(insert: Insert) -> Insert:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from lic_pipeline.models.calls import CallPath
 from lic_pipeline.models.errors import ContextOverflowError
 from lic_pipeline.models.ledger.records import CallKey
-from lic_pipeline.models.request import ModelRequest, request_fields
+from lic_pipeline.models.request import ModelRequest, digest, request_fields
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Json, Message
 from lic_pipeline.simulation.journal import Journal
@@ -40,7 +41,7 @@ class Asked(Generic[Answer]):
         return None if self.problems else self.answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RoleModel:
     """A role, the call path it speaks through and its parameters."""
 
@@ -66,11 +67,8 @@ class RoleModel:
         rejected: tuple[str, ...] = ()
         problem = ""
         for ask in range(ASKS):
-            request = ModelRequest(
-                self.path.entry.id, (Message(role="user", content=prompt(problem)),), dict(self.parameters)
-            )
             try:
-                text = await self._send(request, CallKey(self.role, turn, ask), journal)
+                text = await self._send(prompt(problem), CallKey(self.role, turn, ask), journal)
             except ContextOverflowError:
                 return Asked(None, ("context",), ask + 1, rejected)
             answer, problems = _read(shape, text, check)
@@ -80,11 +78,16 @@ class RoleModel:
             problem = render("roles/problem", reason="; ".join(problems.values()))
         raise AssertionError("unreachable")
 
-    async def _send(self, request: ModelRequest, key: CallKey, journal: Journal) -> str:
-        reply = await journal.call(
-            key, request_fields(request), lambda: self.path.complete(request, journal.conversation_id, key)
-        )
+    async def _send(self, prompt: str, key: CallKey, journal: Journal) -> str:
+        request = ModelRequest(self.path.entry.id, (Message(role="user", content=prompt),), self.parameters)
+        # Only the prompt differs from call to call of a role.
+        fields = self._fixed_fields | {"message": digest(prompt)}
+        reply = await journal.call(key, fields, lambda: self.path.complete(request, journal.conversation_id, key))
         return reply.text
+
+    @cached_property
+    def _fixed_fields(self) -> dict[str, str]:
+        return request_fields(ModelRequest(self.path.entry.id, (Message(role="user", content=""),), self.parameters))
 
 
 def _read(

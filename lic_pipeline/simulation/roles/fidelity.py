@@ -38,20 +38,21 @@ def defects(text: str, around: Surroundings) -> dict[str, str]:
     """Defects of an utterance by name, each with what to say when asking again."""
     said = literals(text)
     shard = literals(around.told or "")
-    known = literals("\n".join(around.known))
+    known = [literals(text) for text in around.known]
     found: dict[str, str] = {}
     lost = _missing(shard, said)
     if lost:
         found["lost"] = f"it left out {_listed(lost)} of the piece it tells"
-    earlier = literals("\n".join(text for text in around.known if text not in around.others))
-    hidden = literals("\n".join(around.others))
-    leaked = [name for name in _new(said, shard, earlier) if name in _new(hidden, shard, earlier)]
+    earlier = [shard, *(literals(text) for text in around.known if text not in around.others)]
+    new = _new(said, earlier)
+    hidden = {name for text in around.others for name in _new(literals(text), earlier)} if new else set()
+    leaked = [name for name in new if name in hidden]
     if leaked:
         found["leak"] = f"it gave away {_listed(leaked)} of a piece it does not tell"
-    added = [name for name in _new(said, shard, known) if name not in leaked]
+    added = [name for name in _new(said, [shard, *known]) if name not in leaked]
     if added:
         found["added"] = f"it brought in {_listed(added)}, which is in no piece"
-    if _gives_answer(text, said, around):
+    if _gives_answer(text, said, around, [shard, *known]):
         found["answer"] = "it gave the answer of the task"
     if _echoes(text, around):
         found["echo"] = "it repeated the assistant's words at length"
@@ -64,25 +65,26 @@ def _missing(shard: Literals, said: Literals) -> list[str]:
     return numbers + [name for name in sorted(shard.names) if not said.has_name(name)]
 
 
-def _new(said: Literals, *places: Literals) -> list[str]:
+def _new(said: Literals, places: Sequence[Literals]) -> list[str]:
     """Digits and names of ``said`` that stand in none of the places."""
     numbers = [_shown(n) for n in sorted(said.numbers) if not any(place.has_number(n) for place in places)]
     return numbers + [name for name in sorted(said.names) if not any(place.has_name(name) for place in places)]
 
 
-def _gives_answer(text: str, said: Literals, around: Surroundings) -> bool:
+def _gives_answer(text: str, said: Literals, around: Surroundings, known: Sequence[Literals]) -> bool:
     if around.answer is None:
         return False
     number = _number(around.answer)
     if number is not None:
-        known = literals("\n".join([around.told or "", *around.known]))
-        return number in said.numbers and not known.has_number(number)
+        return number in said.numbers and not any(place.has_number(number) for place in known)
     answer = _plain(around.answer)
     return len(answer) >= _SHORTEST_ANSWER and answer in _plain(text) and answer not in _plain(around.told or "")
 
 
 def _echoes(text: str, around: Surroundings) -> bool:
     words = _WORD.findall(text.lower())
+    if len(words) < ECHO_WORDS:
+        return False
     reply = f" {' '.join(_WORD.findall(around.last_reply.lower()))} "
     own = f" {' '.join(_WORD.findall(' '.join(around.known).lower()))} "
     for start in range(len(words) - ECHO_WORDS + 1):

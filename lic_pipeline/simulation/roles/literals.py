@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 _NUMBER = re.compile(
     r"(?<![\w.])-?\$?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s*/\s*(\d+)(?![\d/]))?\s*(%|percent\b)?"
@@ -48,8 +49,9 @@ class Literals:
 
     def has_number(self, number: Fraction) -> bool:
         """True when the number occurs as digits or words, as itself or as a percentage of it."""
-        forms = {number, number / 100, number * 100}
-        return bool(forms & (self.numbers | self.spoken)) or self._as_product(number)
+        forms = _forms(number)
+        said_so = not (forms.isdisjoint(self.numbers) and forms.isdisjoint(self.spoken))
+        return said_so or bool(self.spoken and self._as_product(number))
 
     def has_name(self, name: str) -> bool:
         """True when the name occurs, whatever its quotes and case."""
@@ -60,8 +62,14 @@ class Literals:
         return any(a * b == number for a in self.numbers | self.spoken for b in self.spoken)
 
 
+@lru_cache(maxsize=4096)
+def _forms(number: Fraction) -> frozenset[Fraction]:
+    return frozenset({number, number / 100, number * 100})
+
+
+@lru_cache(maxsize=4096)
 def literals(text: str) -> Literals:
-    """The literals of a text."""
+    """The literals of a text; shards and earlier turns are asked about again and again."""
     plain = text.replace("−", "-").replace("’", "'")
     numbers = set()
     for found in _NUMBER.finditer(plain):

@@ -43,6 +43,7 @@ class LLMUser:
         self._model = model
         self._shards = shards
         self._fidelity = fidelity
+        self._answers: dict[str, str | None] = {}
 
     async def speak(
         self, task: Task, instruction: Instruction, turns: Sequence[Turn], unrevealed: Sequence[Shard], journal: Journal
@@ -52,7 +53,10 @@ class LLMUser:
         stored = journal.decision("user", number)
         if stored is not None:
             return Utterance(stored["text"], stored["revealed"], flags=tuple(stored["flags"]))
-        scene = _Scene(task, instruction, self._shards[instruction.instruction_id], turns, unrevealed)
+        name = instruction.instruction_id
+        if name not in self._answers:
+            self._answers[name] = _gold_answer(task, instruction)
+        scene = _Scene(task, instruction, self._shards[name], turns, unrevealed, self._answers[name])
         asked = await self._model.ask(
             Said, scene.prompt, scene.problems, number, journal,
             insist=lambda problem: self._fidelity == "enforce" or problem in _UNUSABLE,
@@ -91,12 +95,14 @@ class _Scene:
         shards: Sequence[Shard],
         turns: Sequence[Turn],
         unrevealed: Sequence[Shard],
+        answer: str | None,
     ) -> None:
         self.task = task
         self.instruction = instruction
         self._shards = shards
         self._turns = turns
         self._unrevealed = {shard.shard_id: shard for shard in unrevealed}
+        self._answer = answer
 
     def shard(self, shard_id: int | None) -> Shard:
         """The unrevealed shard of this id, the lowest one when it is none."""
@@ -123,12 +129,15 @@ class _Scene:
         others = [shard.text for shard_id, shard in self._unrevealed.items() if shard_id != said.told]
         known = [shard.text for shard in self._shards] + [turn.said for turn in self._turns]
         last = self._turns[-1].reply.text if self._turns else ""
-        return found | defects(said.response, Surroundings(told, others, known, last, self._answer()))
-
-    def _answer(self) -> str | None:
-        gold = self.task.gold(self.instruction)
-        return None if gold is None else self.task.extract(Reply(text=gold), self.instruction).answer
+        return found | defects(said.response, Surroundings(told, others, known, last, self._answer))
 
 
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
+def _gold_answer(task: Task, instruction: Instruction) -> str | None:
+    """What the user must not give away."""
+    gold = task.gold(instruction)
+    return None if gold is None else task.extract(Reply(text=gold), instruction).answer
+
+
+def _json(values: Sequence[Json]) -> str:
+    """A list as JSON, an element a line: people read these prompts too."""
+    return "[" + ",".join(f"\n {json.dumps(value, ensure_ascii=False)}" for value in values) + "\n]"

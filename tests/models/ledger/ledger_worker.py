@@ -51,7 +51,7 @@ async def claim_all(target: str, count: int) -> None:
         sys.stdin.readline()
         won: set[str] = set()
         for start in range(0, count, 16):
-            won |= await ledger.claim(ids[start : start + 16])
+            won |= (await ledger.claim(ids[start : start + 16])).ids
             await asyncio.sleep(0)
         say(json.dumps(sorted(won)))
         sys.stdin.readline()  # Keep the claims until the test has seen both.
@@ -70,7 +70,7 @@ async def spend(target: str, name: str, count: int) -> None:
 async def hold(target: str, *ids: str) -> None:
     """Claim, join the live runs of "p", and live on until killed."""
     with Ledger.open(target) as ledger:
-        say(json.dumps([sorted(await ledger.claim(ids)), ledger.live_runs("p")]))
+        say(json.dumps([sorted((await ledger.claim(ids)).ids), ledger.live_runs("p")]))
         await asyncio.sleep(600)
 
 
@@ -78,7 +78,7 @@ async def short_lease(target: str) -> None:
     """Claim c with a lease of half a second and store a call whenever the test says so."""
     with Ledger.open(target, lease_s=0.5, heartbeat_s=0.1) as ledger:
         ledger.live_runs("p")
-        say(str(sorted(await ledger.claim(["c", "d"]))))
+        say(str(sorted((await ledger.claim(["c", "d"])).ids)))
         for turn, _ in enumerate(sys.stdin):
             for cid in ("c", "d"):
                 try:

@@ -103,7 +103,7 @@ def test_each_id_is_won_by_exactly_one_of_two_processes(tmp_path: Path, start: S
 
 
 async def _claim(ledger: Ledger, *ids: str) -> set[str]:
-    return await ledger.claim(ids)
+    return (await ledger.claim(ids)).ids
 
 
 def test_a_live_owner_keeps_its_claims_and_a_dead_one_frees_them_at_once(tmp_path: Path, start: Start) -> None:

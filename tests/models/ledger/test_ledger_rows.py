@@ -20,7 +20,7 @@ FIELDS = {"model": "m1", "system": "s1", "messages": "x1"}
 def test_a_recorded_call_comes_back_after_reopening(tmp_path: Path, reply: dict[str, Any]) -> None:
     async def work() -> None:
         with Ledger.open(tmp_path) as ledger:
-            assert await ledger.claim(["c1"]) == {"c1"}
+            assert (await ledger.claim(["c1"])).ids == {"c1"}
             assert await ledger.record_call("c1", KEY, "h1", FIELDS, reply, 1.5) is True
             ledger.record_decision("c1", "label", 1, {"strategy": "hedging", "rules": [1, None]}, "rules:3")
             ledger.finish("c1", "done", "correct")
@@ -121,7 +121,7 @@ def test_states_of_many_ids(ledger: Ledger) -> None:
     ids = [f"{number:064x}" for number in range(3000)]
 
     async def work() -> None:
-        assert await ledger.claim(ids) == set(ids)
+        assert (await ledger.claim(ids)).ids == set(ids)
 
     asyncio.run(work())
     ledger.finish(ids[0], "done", "correct")
@@ -135,6 +135,17 @@ def test_states_of_many_ids(ledger: Ledger) -> None:
     assert ledger.load([]) == {}
 
 
+def test_only_conversations_nobody_knew_are_new(ledger: Ledger) -> None:
+    async def work() -> None:
+        assert (await ledger.claim(["a", "b"])).new == {"a", "b"}
+        assert not (await ledger.claim(["a", "b"])).new
+        mixed = await ledger.claim(["b", "c"])
+        assert mixed.ids == {"b", "c"}
+        assert "b" not in mixed.new
+
+    asyncio.run(work())
+
+
 @pytest.mark.parametrize("state", ["", "open", "error:", "finished", "error"])
 def test_a_conversation_cannot_end_in_an_unknown_state(ledger: Ledger, state: str) -> None:
     with pytest.raises(ValueError, match="ends as"):
@@ -145,8 +156,8 @@ def test_reopen_takes_errors_only_unless_told(ledger: Ledger) -> None:
     for cid, state in (("a", "done"), ("b", "error:provider"), ("c", "error:drift")):
         ledger.finish(cid, state, None)
 
-    async def claim() -> set[str]:
-        return await ledger.claim(["a", "b", "c"])
+    async def claim() -> frozenset[str]:
+        return (await ledger.claim(["a", "b", "c"])).ids
 
     assert asyncio.run(claim()) == set()
     assert ledger.reopen(["a", "b", "unknown"]) == 1
