@@ -11,10 +11,16 @@ from lic_pipeline.simulation.collector import calm_collector
 
 def test_thresholds_and_frozen_objects_are_as_before_afterwards() -> None:
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    with pytest.raises(KeyError), calm_collector():
+    with calm_collector():
         assert gc.get_threshold()[0] > before[0]
         with calm_collector():
             assert gc.get_freeze_count() > frozen
         assert gc.get_freeze_count() > frozen, "the inner one must not thaw what the outer one froze"
-        raise KeyError
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, frozen)
+
+
+def test_an_error_inside_changes_nothing_of_that() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(KeyError), calm_collector():
+        raise KeyError
+    assert gc.get_threshold() == before

@@ -102,7 +102,7 @@ def test_each_id_is_won_by_exactly_one_of_two_processes(tmp_path: Path, start: S
     _claim_by_two(str(tmp_path), start, 800)
 
 
-async def _claim(ledger: Ledger, *ids: str) -> set[str]:
+async def _claim(ledger: Ledger, *ids: str) -> frozenset[str]:
     return (await ledger.claim(ids)).ids
 
 
