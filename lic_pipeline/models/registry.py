@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lic_pipeline.config import Home, data_path
 from lic_pipeline.errors import ConfigError, UnknownNameError
@@ -70,11 +70,15 @@ class Auto(_Part):
     per: Literal["run", "day", "total"] = "run"
 
 
+_TAKES_NO_SEED = frozenset({"anthropic", "sim"})
+
+
 class ModelEntry(_Part):
     """One model including its parameters. ``id`` is ``provider/model``; ``alias`` is what people type.
 
-    ``output_limit`` names the parameter that caps a reply's tokens. With ``base_url`` the endpoint is spoken to as
-    OpenAI-compatible and gets a key only when ``key_variable`` names one.
+    ``output_limit`` names the parameter that caps a reply's tokens; ``seed: per_conversation`` sends one with each
+    call. With ``base_url`` the endpoint is spoken to as OpenAI-compatible and gets a key only when ``key_variable``
+    names one.
     """
 
     alias: str = Field(min_length=1, max_length=120)
@@ -85,6 +89,7 @@ class ModelEntry(_Part):
     parameters: Mapping[str, Json] = Field(default_factory=dict)
     temperature: Literal["free", "fixed"] = "free"
     output_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    seed: Literal["none", "per_conversation"] = "none"
     reasoning: bool = False
     chat: ChatStyle = ChatStyle()
     context_window: int | None = Field(default=None, ge=1)
@@ -100,6 +105,16 @@ class ModelEntry(_Part):
         if "/" not in value and not value.startswith("python:"):
             raise ValueError("write provider/model, for example openai/gpt-4o-mini, or python:module.function")
         return value
+
+    @model_validator(mode="after")
+    def _can_be_seeded(self) -> Self:
+        if self.seed == "none":
+            return self
+        if "seed" in self.parameters:
+            raise ValueError("seed: per_conversation and a seed among the parameters exclude each other")
+        if self.provider in _TAKES_NO_SEED and not self.base_url:
+            raise ValueError(f"{self.provider} takes no seed; leave seed out")
+        return self
 
     @property
     def provider(self) -> str:

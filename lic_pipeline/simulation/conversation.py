@@ -32,8 +32,10 @@ from lic_pipeline.scoring.verdicts import judge_stamp
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
+from lic_pipeline.simulation.parameters import PER_CONVERSATION, provider_seed
 from lic_pipeline.simulation.plan import Approved, ConversationSpec, shards_in_order
 from lic_pipeline.simulation.roles.scripted import Roles, RuleClassifier, Utterance
+from lic_pipeline.simulation.spoken import spoken
 from lic_pipeline.tasks.messages import bullets
 from lic_pipeline.tasks.protocol import Task
 
@@ -93,6 +95,7 @@ class ConversationLoop:
         self._stamp = judge_stamp(cast.task, self.instruction)
         self._stamps: set[str] = set()
         self._fixed_fields: dict[str, str] = {}
+        self._parameters = self._seeded(cast.parameters)
 
     async def run(self) -> Conversation:
         """Hold the conversation to its end. Errors of calls other than context overflow are raised as they are."""
@@ -124,7 +127,7 @@ class ConversationLoop:
         if self.parent is not None:
             for turn in self.parent.turns:
                 self._remember(Message(role="user", content=turn.user))
-                self._remember(Message(role="assistant", content=turn.reply.text))
+                self._remember(Message(role="assistant", content=spoken(turn.reply)))
 
     def _single_message(self) -> str:
         if self.spec.setting is Setting.FULL:
@@ -180,7 +183,7 @@ class ConversationLoop:
         message = Message(role="user", content=text)
         reply = await self._ask(number, message, utterance)
         self._remember(message)
-        self._remember(Message(role="assistant", content=reply.text))
+        self._remember(Message(role="assistant", content=spoken(reply)))
         strategy, rule, attempt = await self._judge(number, reply)
         self.turns.append(
             Turn(
@@ -198,7 +201,7 @@ class ConversationLoop:
         )
 
     async def _ask(self, number: int, message: Message, utterance: Utterance) -> Reply:
-        request = ModelRequest(self.cast.model_id, (*self.messages, message), self.cast.parameters)
+        request = ModelRequest(self.cast.model_id, (*self.messages, message), self._parameters)
         if not self._fixed_fields:
             self._fixed_fields = request_fields(request, self._history.value)
         # Model, parameters and system prompt stay what they are in a conversation; they need no second hashing.
@@ -229,6 +232,11 @@ class ConversationLoop:
         }
         self.journal.decide("turn", number, value, str(self.cast.task.scorer_version))
         return strategy, rule, attempt
+
+    def _seeded(self, parameters: dict[str, Json]) -> dict[str, Json]:
+        if parameters.get("seed") != PER_CONVERSATION:
+            return parameters
+        return {**parameters, "seed": provider_seed("assistant", self.spec, self.instruction)}
 
     def _remember(self, message: Message) -> None:
         self.messages.append(message)

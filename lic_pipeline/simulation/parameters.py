@@ -5,17 +5,21 @@ Presets are measurement's: ``paper`` = 1,000 visible tokens (10,000 for reasonin
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.registry import ModelEntry, get_model
-from lic_pipeline.records import Json
+from lic_pipeline.records import Instruction, Json, Setting
+from lic_pipeline.seeding import derived_seed
 from lic_pipeline.simulation.experiment import Experiment
 
 _VISIBLE_TOKENS = {"paper": 1_000, "release": 4_096}
 _REASONING_TOKENS = 10_000
 _ROLE_TOKENS = 2_000
 """Room for an extracted program; a user turn or a label takes a fraction of it."""
+
+PER_CONVERSATION = "per_conversation"
+"""Stands among the parameters where each conversation has a seed of its own."""
 
 
 def assistant_parameters(experiment: Experiment, model: ModelEntry) -> dict[str, Json]:
@@ -28,7 +32,7 @@ def assistant_parameters(experiment: Experiment, model: ModelEntry) -> dict[str,
     }
     if model.temperature == "free":
         parameters["temperature"] = experiment.temperature
-    return {**parameters, **model.parameters}
+    return {**parameters, **model.parameters, **_seed(model)}
 
 
 def simulator_mode(experiment: Experiment, model: ModelEntry) -> Literal["scripted", "llm"]:
@@ -78,4 +82,33 @@ def _role_parameters(entry: ModelEntry, temperature: float) -> dict[str, Json]:
     parameters: dict[str, Json] = {entry.output_limit: limit}
     if entry.temperature == "free":
         parameters["temperature"] = temperature
-    return {**parameters, **entry.parameters}
+    return {**parameters, **entry.parameters, **_seed(entry)}
+
+
+class _Design(Protocol):
+    """What of a conversation's spec its seeds come from: no model, no prompt."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def setting(self) -> Setting: ...
+    @property
+    def run(self) -> int: ...
+
+
+def provider_seed(role: str, spec: _Design, instruction: Instruction) -> int:
+    """The ``seed`` a provider is sent for one role of a conversation, 0 .. 2^31 - 1 (measurement: randomness).
+
+    The same for every model and in all its turns. A request, not a guarantee: few providers repeat themselves by it.
+    """
+    return (
+        derived_seed("provider", role, spec.seed, spec.task, instruction.content_hash, str(spec.setting), spec.run)
+        >> 32
+    )
+
+
+def _seed(entry: ModelEntry) -> dict[str, Json]:
+    """The mark that stands for the seeds: they differ by conversation, that some are sent is part of its identity."""
+    return {"seed": PER_CONVERSATION} if entry.seed == PER_CONVERSATION else {}

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from lic_pipeline.models.calls import CallPath
 from lic_pipeline.models.errors import ContextOverflowError
 from lic_pipeline.models.ledger.records import CallKey
-from lic_pipeline.models.request import ModelRequest, digest, request_fields
+from lic_pipeline.models.request import ModelRequest, canonical_json, digest, request_fields
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Json, Message
 from lic_pipeline.simulation.journal import Journal
@@ -43,11 +43,15 @@ class Asked(Generic[Answer]):
 
 @dataclass(frozen=True)
 class RoleModel:
-    """A role, the call path it speaks through and its parameters."""
+    """A role, the call path it speaks through and its parameters.
+
+    ``seed_of``: the seed sent beside them by conversation id, where the entry asks for seeds.
+    """
 
     role: str
     path: CallPath
     parameters: Mapping[str, Json]
+    seed_of: Callable[[str], int] | None = None
 
     async def ask(
         self,
@@ -79,9 +83,12 @@ class RoleModel:
         raise AssertionError("unreachable")
 
     async def _send(self, prompt: str, key: CallKey, journal: Journal) -> str:
-        request = ModelRequest(self.path.entry.id, (Message(role="user", content=prompt),), self.parameters)
-        # Only the prompt differs from call to call of a role.
-        fields = self._fixed_fields | {"message": digest(prompt)}
+        # Only the prompt differs from call to call of a role, and the seed where one is sent.
+        parameters, fields = self.parameters, self._fixed_fields | {"message": digest(prompt)}
+        if self.seed_of is not None:
+            parameters = {**parameters, "seed": self.seed_of(journal.conversation_id)}
+            fields["parameters"] = digest(canonical_json(parameters))
+        request = ModelRequest(self.path.entry.id, (Message(role="user", content=prompt),), parameters)
         reply = await journal.call(key, fields, lambda: self.path.complete(request, journal.conversation_id, key))
         return reply.text
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.access import ModelAccess
-from lic_pipeline.simulation.parameters import role_models, system_parameters, user_parameters
+from lic_pipeline.models.calls import CallPath
+from lic_pipeline.records import Json
+from lic_pipeline.simulation.parameters import (
+    PER_CONVERSATION,
+    provider_seed,
+    role_models,
+    system_parameters,
+    user_parameters,
+)
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.roles.ask import RoleModel
 from lic_pipeline.simulation.roles.llm_system import LLMClassifier, LLMExtractor
@@ -25,11 +35,23 @@ async def open_roles(plan: Plan, access: ModelAccess) -> Roles:
     system = await access.path(system_entry)
     user: UserRole = ScriptedUser()
     if plan.task.kind == "binary":
-        speaker = RoleModel("user", await access.path(user_entry), user_parameters(user_entry))
+        speaker = _role(plan, "user", await access.path(user_entry), user_parameters(user_entry))
         user = LLMUser(speaker, shards, plan.experiment.fidelity)
     parameters = system_parameters(system_entry)
     return Roles(
         user,
-        LLMClassifier(RoleModel("classifier", system, parameters), shards),
-        LLMExtractor(RoleModel("extractor", system, parameters)),
+        LLMClassifier(_role(plan, "classifier", system, parameters), shards),
+        LLMExtractor(_role(plan, "extractor", system, parameters)),
     )
+
+
+def _role(plan: Plan, role: str, path: CallPath, parameters: Mapping[str, Json]) -> RoleModel:
+    if parameters.get("seed") != PER_CONVERSATION:
+        return RoleModel(role, path, parameters)
+    specs = {spec.conversation_id: spec for spec in plan.specs}
+
+    def seed_of(conversation_id: str) -> int:
+        spec = specs[conversation_id]
+        return provider_seed(role, spec, plan.items[spec.instruction_id].instruction)
+
+    return RoleModel(role, path, parameters, seed_of)

@@ -12,6 +12,7 @@ from lic_pipeline.prompts import render
 from lic_pipeline.records import Extraction, Instruction, Json, Reply, Rung, Shard, Strategy
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.roles.ask import RoleModel
+from lic_pipeline.simulation.spoken import spoken
 from lic_pipeline.tasks.protocol import Task
 
 SYSTEM_VERSION = "1"
@@ -54,7 +55,8 @@ class LLMClassifier:
 
     async def label(self, task: Task, instruction: Instruction, reply: Reply, turn: int, journal: Journal) -> Strategy:
         """The label; by the task's rules when the model gives none twice, which is recorded."""
-        if task.kind == "refinement" or (not reply.text.strip()):
+        said = spoken(reply)
+        if task.kind == "refinement" or not said.strip():
             return task.label(reply, instruction)
         pieces = [shard.text for shard in self._shards[instruction.instruction_id]]
         asked = await self._model.ask(
@@ -63,7 +65,7 @@ class LLMClassifier:
                 "roles/classifier",
                 pieces=json.dumps(pieces, ensure_ascii=False),
                 answer=task.answer_description,
-                reply=json.dumps(reply.text, ensure_ascii=False),
+                reply=json.dumps(said, ensure_ascii=False),
                 problem=problem,
             ),
             _label_problems,
@@ -86,17 +88,18 @@ class LLMExtractor:
         self, task: Task, instruction: Instruction, reply: Reply, found: Extraction, turn: int, journal: Journal
     ) -> Extraction:
         """The lifted answer, or ``found`` (loose rungs) flagged ``llm_none`` or ``llm_failed``."""
-        if not reply.text.strip():
+        said = spoken(reply)
+        if not said.strip():
             return found
         asked = await self._model.ask(
             Lifted,
             lambda problem: render(
                 "roles/extractor",
                 answer=task.answer_description,
-                reply=json.dumps(reply.text, ensure_ascii=False),
+                reply=json.dumps(said, ensure_ascii=False),
                 problem=problem,
             ),
-            lambda lifted: _lifting_problems(lifted, reply.text),
+            lambda lifted: _lifting_problems(lifted, said),
             turn,
             journal,
         )

@@ -14,6 +14,7 @@ from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.roles.ask import Asked, RoleModel
 from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
 from lic_pipeline.simulation.roles.scripted import Utterance
+from lic_pipeline.simulation.spoken import spoken
 from lic_pipeline.tasks.protocol import Task
 
 NONE = -1
@@ -112,7 +113,7 @@ class _Scene:
         """The prompt; texts of others travel as JSON, so none can pass for an instruction."""
         said: list[dict[str, str]] = []
         for turn in self._turns:
-            said += [{"you": turn.said}, {"assistant": turn.reply.text}]
+            said += [{"you": turn.said}, {"assistant": spoken(turn.reply)}]
         told = [s.text for s in self._shards if s.shard_id > 1 and s.shard_id not in self._unrevealed]
         untold = [{"id": shard_id, "piece": shard.text} for shard_id, shard in sorted(self._unrevealed.items())]
         return render("roles/user", conversation=_json(said), told=_json(told), untold=_json(untold), problem=problem)
@@ -128,7 +129,7 @@ class _Scene:
         told = None if said.told is None else self._unrevealed[said.told].text
         others = [shard.text for shard_id, shard in self._unrevealed.items() if shard_id != said.told]
         known = [shard.text for shard in self._shards] + [turn.said for turn in self._turns]
-        last = self._turns[-1].reply.text if self._turns else ""
+        last = spoken(self._turns[-1].reply) if self._turns else ""
         return found | defects(said.response, Surroundings(told, others, known, last, self._answer))
 
 
