@@ -7,7 +7,7 @@ in ``messages.py``. Everything here is linear in the length of the text and neve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Reply, Rung, Strategy, Verdict
@@ -21,19 +21,23 @@ _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
 _ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|vs|approx|incl|cf)$", re.IGNORECASE)
+_LAST_LETTERS = frozenset("egsxlfEGSXLF")
 _POINT_NUMBER = re.compile(r"\n[ \t>*#]{0,6}\d{1,2}$")
 _DECLINE_HINTS = (
     "sorry",
     "afraid",
-    "able to",
+    "unable",
+    "not able",
     "cannot",
     "can't",
     "won't",
-    "not ",
+    "i will not",
+    "not enough",
+    "not possible",
     "decline",
     "functions",
     "lack",
-    "insuff",
+    "insufficient",
 )
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|afraid|unable|not able)"
@@ -148,12 +152,16 @@ def sentence_spans(text: str, begin: int = 0, finish: int | None = None) -> Iter
     last = len(text) if finish is None else finish
     position = begin
     for stop in _STOP.finditer(text, begin, last):
-        if stop.start() < position or _numbers_a_point(text, stop.start()) or _abbreviates(text, stop.start()):
+        place = stop.start()
+        if place < position:
             continue
-        gap = (_AFTER_LINE if stop.group() == "\n" else _AFTER_MARK).match(text, stop.end(), last)
+        mark = text[place]
+        if mark == "." and (_numbers_a_point(text, place) or _abbreviates(text, place)):
+            continue
+        gap = (_AFTER_LINE if mark == "\n" else _AFTER_MARK).match(text, place + 1, last)
         if gap is None:
             continue
-        end = stop.start() if stop.group() == "\n" else stop.end() + len(gap.group().rstrip())
+        end = place if mark == "\n" else place + 1 + len(gap.group().rstrip())
         if end > position:
             yield position, end
         position = gap.end()
@@ -163,7 +171,7 @@ def sentence_spans(text: str, begin: int = 0, finish: int | None = None) -> Iter
 
 def _numbers_a_point(text: str, place: int) -> bool:
     """True for the full stop of "3. " at the start of a line, which numbers a point and ends no sentence."""
-    if place == 0 or text[place] != "." or not text[place - 1].isdigit():
+    if place == 0 or not text[place - 1].isdigit():
         return False
     begin = max(0, place - 10)
     return _POINT_NUMBER.search(("\n" if begin == 0 else "") + text[begin:place]) is not None
@@ -171,7 +179,7 @@ def _numbers_a_point(text: str, place: int) -> bool:
 
 def _abbreviates(text: str, place: int) -> bool:
     """True for the last full stop of "i.e." and its like, which a sentence never ends with."""
-    return text[place] == "." and _ABBREVIATED.search(text[max(0, place - 8) : place]) is not None
+    return text[place - 1 : place] in _LAST_LETTERS and _ABBREVIATED.search(text[max(0, place - 8) : place]) is not None
 
 
 def sentences(text: str) -> list[str]:
@@ -184,7 +192,15 @@ def declines(text: str) -> bool:
     """True when the text says that it will not or cannot answer."""
     plain = text.replace("’", "'").lower()
     # The hints are substrings of every refusal; looking for them first spares most texts the slow pattern.
-    return any(hint in plain for hint in _DECLINE_HINTS) and _REFUSAL.search(plain) is not None
+    return holds_any(plain, _DECLINE_HINTS) and _REFUSAL.search(plain) is not None
+
+
+def holds_any(text: str, words: Iterable[str]) -> bool:
+    """True when one of these words is a part of the text."""
+    for word in words:  # noqa: SIM110 - a generator for each of a million texts costs more than the search
+        if word in text:
+            return True
+    return False
 
 
 def count_questions(text: str) -> int:

@@ -20,12 +20,14 @@ _BASIS_BEFORE = re.compile(r"(?:\b(?:per|every|each)\s|[A-Za-z]\s?/\s?)$", re.IG
 _DENIED_BEFORE = re.compile(r"\b(?:(?:is|was|are|were)\s?not|(?:is|was|are|were)n't)\s$", re.IGNORECASE)
 _VARIABLE_BEFORE = re.compile(r"(?<![A-Za-z\\])[A-Za-wyzB-Z]\)?\s?[-+]\s?$")
 _VARIABLE_AFTER = re.compile(r"\s?[-+]\s?\d{0,3}[A-Za-z](?![A-Za-z])")
-_LABELS = """step steps part parts case cases option options equation equations eq. question questions problem problems
+_LABELS = frozenset(
+    """step steps part parts case cases option options equation equations eq. question questions problem problems
     year years week weeks day days month months chapter chapters figure figures table tables grade grades scenario
     scenarios round rounds line lines section sections stage stages phase phases item items no. number numbers solution
     solutions method methods note notes""".split()  # noqa: SIM905 - reads as a list
-_LABEL_BEFORE = re.compile(rf"\b(?:{'|'.join(map(re.escape, _LABELS))})\s[#(]?$", re.IGNORECASE)
-_TELLING = frozenset(_LABELS) | frozenset(
+)
+_LABEL_BEFORE = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(_LABELS)))})\s[#(]?$", re.IGNORECASE)
+_TELLING = _LABELS | frozenset(
     """of than from given with to not since until before by over across during throughout for in within after every the
     a an all about next last past first these those her his their its total""".split()  # noqa: SIM905
 )
@@ -49,7 +51,10 @@ _CITED_YEAR = re.compile(r"\([A-Z][^()\n]{0,60}?,?\s?$|\[[^\]\n]{0,40}$")
 
 def is_no_value(match: re.Match[str], before: str, text: str) -> bool:
     """True for a number token that is no value: the basis of a rate, part of a formula, a list mark, a cited year."""
-    if _BASIS_BEFORE.search(before) or _VARIABLE_BEFORE.search(before) or _VARIABLE_AFTER.match(text, match.end()):
+    last = before.rstrip()[-1:]
+    if last in "ryhRYH/+-" and (_BASIS_BEFORE.search(before) or _VARIABLE_BEFORE.search(before)):
+        return True
+    if _VARIABLE_AFTER.match(text, match.end()):
         return True
     if before.endswith(("not ", "n't ")) and _DENIED_BEFORE.search(before):
         return True
@@ -74,9 +79,10 @@ def weakness(match: re.Match[str], before: str, text: str, stop: int) -> int:
     if _RATE_AFTER.match(text, match.end(), stop) or (match["over"] and _PART_AFTER.match(text, match.end(), stop)):
         return 2
     # The word before decides whether any of the slower patterns can match at all.
-    if before.rstrip(" #(").rpartition(" ")[2].rpartition("\n")[2].lower() not in _TELLING:
+    word = before.rstrip(" #(").rpartition(" ")[2].rpartition("\n")[2].lower()
+    if word not in _TELLING:
         return 0
-    if _LABEL_BEFORE.search(before) or _SPREAD_BEFORE.search(before):
+    if (word in _LABELS and _LABEL_BEFORE.search(before)) or _SPREAD_BEFORE.search(before):
         return 2
     if _WEAK_BEFORE.search(before) or _is_year(match, before, text, stop):
         return 1

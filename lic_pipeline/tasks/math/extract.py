@@ -7,24 +7,27 @@ is in ``math_values.py``, the choice inside one passage in ``math_choose.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 
 from lic_pipeline.records import Extraction, Rung
 from lic_pipeline.tasks.math.boxes import Found, boxed
 from lic_pipeline.tasks.math.choose import Choice, best_labelled, choose, offers_alternatives
 from lic_pipeline.tasks.math.marks import MARKER, differs, hashed, marked
 from lic_pipeline.tasks.math.passages import (
+    Backwards,
+    Span,
     concludes,
     first_point,
     has_digit,
     is_bullet,
-    passages_of,
+    last_unchecked,
     set_aside,
-    without_checks,
 )
 from lic_pipeline.tasks.math.values import Number, normalise
-from lic_pipeline.tasks.text import declines
+from lic_pipeline.tasks.text import declines, holds_any
 
 _INVENTED = re.compile(
     r"\n[ \t#>*]*(?:(?:new |next |another |follow-up )?(?:question|problem)(?:\s*\d+)?|Q\d*|human|user|student"
@@ -79,8 +82,7 @@ def _finish(found: Found | None) -> tuple[Extraction, Number | None]:
 
 def _first_solution(text: str) -> str:
     """The text up to a second, invented question that follows an answer already given."""
-    lowered = text.lower()
-    if not any(hint in lowered for hint in _INVENTED_HINTS):
+    if not holds_any(text.lower(), _INVENTED_HINTS):
         return text
     for match in _INVENTED.finditer(text):
         head = text[: match.start()]
@@ -131,33 +133,34 @@ def _strict(text: str, question: str) -> Found | None:
 def _loose(text: str, question: str) -> Found | None:
     """The conclusion, else the last number of the last sentence that is no check, aside, example or question."""
     begin = max(0, len(text) - _TAIL)
-    spans = without_checks(text, list(passages_of(text, begin, len(text))))
     declined = declines(text[begin:])
+    spans = Backwards(last_unchecked(text, begin))
     weak: Found | None = None
     visited: list[tuple[int, int]] = []
-    for place in range(len(spans) - 1, -1, -1):
-        start, end = spans[place]
+    for place, (start, end) in enumerate(spans.since(0)):
         sentence = text[start:end]
         if declined and not set_aside(sentence) and declines(sentence):
             break
-        visited.append(spans[place])
+        visited.append((start, end))
         if not has_digit(sentence) or set_aside(sentence):
             continue
         choice = choose(text, start, end, question, words=False)
         if choice.empty:
             continue
-        found = _concluded(text, spans[: place + 1], choice, question)
+        found = _concluded(text, spans.since(place), choice, question)
         if found.choice.number is None or found.choice.number.weak < 2 or concludes(sentence):
             return found
         weak = weak or found
     return weak or _in_words(text, visited)
 
 
-def _concluded(text: str, spans: list[tuple[int, int]], choice: Choice, question: str) -> Found:
-    """The find of the last of these passages, whose choice is given; for the end of a list, of the whole list."""
-    start = spans[-1][0]
-    if is_bullet(text, spans[-1]):
-        listed = _listed(text, spans, question)
+def _concluded(text: str, spans: Iterator[Span], choice: Choice, question: str) -> Found:
+    """The find of the first of these passages, last of the reply first, whose choice is given; for the end of a list,
+    of the whole list."""
+    last = next(spans)
+    start = last[0]
+    if is_bullet(text, last):
+        listed = _listed(text, chain((last,), spans), question)
         if listed is not None:
             return Found(Rung.CONCLUSION, Choice(listed), start)
     if choice.number is not None or offers_alternatives(text, choice):
@@ -165,10 +168,10 @@ def _concluded(text: str, spans: list[tuple[int, int]], choice: Choice, question
     return Found(Rung.LAST_NUMBER, Choice(choice.rivals[-1]), start)
 
 
-def _listed(text: str, spans: list[tuple[int, int]], question: str) -> Number | None:
-    """Of the list that ends with the last of these passages, the value of the point that fits the question best."""
+def _listed(text: str, spans: Iterable[Span], question: str) -> Number | None:
+    """Of the list that ends with the first of these passages, the value of the point that fits the question best."""
     labelled: list[tuple[Number, str]] = []
-    for start, end in reversed(spans):
+    for start, end in spans:
         if not is_bullet(text, (start, end)):
             break
         if set_aside(text[start:end]):

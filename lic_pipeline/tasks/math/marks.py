@@ -8,17 +8,17 @@ from lic_pipeline.records import Rung
 from lic_pipeline.tasks.math.boxes import Found
 from lic_pipeline.tasks.math.choose import Choice, best_labelled, choose, offers_alternatives
 from lic_pipeline.tasks.math.passages import first_point, is_bullet, passages_of, set_aside
-from lic_pipeline.tasks.text import declines
+from lic_pipeline.tasks.text import declines, holds_any
 
 _HASHES = re.compile(
     r"^[ \t>]*####[ \t]*(?:(?:final )?answer\s*[:=]?\s*)?([^\n]{1,120})$", re.MULTILINE | re.IGNORECASE
 )
 MARKER = re.compile(
-    r"(?P<strong>\bfinal\s(?:numerical\s|numeric\s)?(?:answer|result)\b\W{0,6}?"
+    r"\b(?:(?P<strong>final\s(?:numerical\s|numeric\s)?(?:answer|result)\b\W{0,6}?"
     r"(?:\s?(?:is|are|was|would be|should be|comes to|equals)\b|\s?[:=]|(?=\s*\n)|(?=\s\$?\d))"
-    r"|\b(?:the|my|our|corrected|correct|right|actual)\s(?:\w+\s){0,2}?answer\s(?:to\s[^.\n:]{1,80}?\s)?"
+    r"|(?:the|my|our|corrected|correct|right|actual)\s(?:\w+\s){0,2}?answer\s(?:to\s[^.\n:]{1,80}?\s)?"
     r"(?:is|would be|should be|comes (?:out )?to|becomes|equals)\b\s?:?)"
-    r"|\b(?:answer|ans\.?)\s{0,2}[:=](?!=)|^[ \t]*#{1,6}\s*(?:the\s)?(?:final\s)?(?:answer|result|solution)\s*$",
+    r"|(?:answer|ans\.?)\s{0,2}[:=](?!=))|^[ \t]*#{1,6}\s*(?:the\s)?(?:final\s)?(?:answer|result|solution)\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _CONDITIONAL = re.compile(
@@ -47,7 +47,7 @@ def marked(text: str, start: int, question: str) -> Found | None:
     before = len(text)
     conditional: Found | None = None
     for place in _keyword_places(text, start):
-        if place >= before:
+        if place >= before or not _may_mark(text, place):
             continue
         window = max(start, place - 50), min(len(text), place + 120)
         match = next((m for m in MARKER.finditer(text, *window) if m.start() <= place < m.end()), None)
@@ -70,11 +70,20 @@ def marked(text: str, start: int, question: str) -> Found | None:
     return conditional
 
 
+def _may_mark(text: str, place: int) -> bool:
+    """False for a keyword that cannot be a marker's: inside a word, or a "result" that nothing calls final."""
+    if place and text[place - 1].isalnum():
+        return False
+    if text[place] in "aA":
+        return True
+    piece = text[max(0, place - 50) : place]
+    return "#" in piece or "final" in piece.lower()
+
+
 def _conditional(text: str, place: int) -> bool:
     """True when the sentence that goes on at a place opens with a condition."""
     piece = text[max(0, place - 300) : place]
-    lowered = piece.lower()
-    if not any(word in lowered for word in ("if", "suming", "suppos", "in case")):
+    if not holds_any(piece.lower(), ("if", "suming", "suppos", "in case")):
         return False
     opening = piece[max(piece.rfind(mark) for mark in (". ", "\n", "? ", "! ", ": ")) + 1 :]
     return _CONDITIONAL.match(opening) is not None
@@ -100,14 +109,12 @@ def _after_marker(text: str, match: re.Match[str], question: str) -> Found | Non
     """The value of the first passage after a marker; an outright "cannot be determined" there is an empty find."""
     if _DENIED.match(text, match.end()):
         return None
-    passages = [
-        (start, end)
-        for start, end in passages_of(text, match.end(), min(len(text), match.end() + _REGION))
-        if not set_aside(text[start:end])
-    ]
     choices: list[tuple[tuple[int, int], Choice]] = []
-    for span in passages:
-        if declines(text[slice(*span)]):
+    for span in passages_of(text, match.end(), min(len(text), match.end() + _REGION)):
+        sentence = text[slice(*span)]
+        if set_aside(sentence):
+            continue
+        if declines(sentence):
             if choices:
                 break
             return Found(Rung.MARKER, Choice(), match.start())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
-from lic_pipeline.tasks.text import sentence_spans
+from lic_pipeline.tasks.text import holds_any, sentence_spans
 
 Span = tuple[int, int]
 
@@ -23,6 +24,7 @@ _EXAMPLE = re.compile(
     r"\b(?:for example|for instance|e\.g\.|as an example|hypothetical|let me know if|feel free|let's say)",
     re.IGNORECASE,
 )
+_EXAMPLE_HINTS = ("example", "for instance", "e.g.", "hypothetical", "let me know if", "feel free", "let's say")
 _CHECK = re.compile(
     r"^[\s>*_#()•+`-]*(?:(?:now|finally|first|quickly),?\s)?"
     r"(?:let's|let us|let me|we can|we could|i can|i'll|you can|to|if (?:you|we)(?: \w+)? (?:to|want|wanted)"
@@ -31,7 +33,8 @@ _CHECK = re.compile(
     re.IGNORECASE,
 )
 _CONFIRMED = re.compile(r"[✓✔✅]|\b(?:matches the|which matches|confirming|confirms|checks out)\b", re.IGNORECASE)
-_CHECK_HINTS = ("verif", "check", "confirm", "match", "✓", "✔", "✅")
+_CHECK_HINTS = ("verif", "check", "confirm", "matches", "✓", "✔", "✅")
+_OPENING = frozenset(":*_` \n-=#\t>")  # what a passage ends with that announces the next one, or is a rule
 _DIGIT = re.compile(r"[0-9]")
 _CONCLUDES = re.compile(
     r"^\W*(?:therefore|thus|hence|so|final(?! check)|in conclusion|conclusion|answer|the answer|in summary|to conclude"
@@ -45,6 +48,9 @@ def passages_of(text: str, start: int, end: int) -> Iterator[Span]:
     """Sentences between two places; one that ends with a colon is joined with what it announces."""
     opened: int | None = None
     for a, b in sentence_spans(text, start, end):
+        if opened is None and text[b - 1] not in _OPENING:
+            yield a, b
+            continue
         begin = a if opened is None else opened
         tail = text[max(a, b - 40) : b].rstrip(" \n*_`")
         if not tail or tail.endswith(":") or (opened is not None and _is_rule(text[a:b])):
@@ -54,6 +60,47 @@ def passages_of(text: str, start: int, end: int) -> Iterator[Span]:
         yield begin, b
     if opened is not None:
         yield opened, end
+
+
+def last_passages(text: str, start: int, end: int) -> Iterator[Span]:
+    """The passages between two places, last one first, split only as far back as they are asked for."""
+    while end > start:
+        begin = _last_break(text, start, end)
+        yield from reversed(list(passages_of(text, begin, end)))
+        end = begin
+
+
+def _last_break(text: str, start: int, end: int) -> int:
+    """The last place where a passage begins whatever stands before it: a paragraph after one that opens nothing."""
+    place = text.rfind("\n\n", start, end - 1)
+    while place > start:
+        if not (text[place - 1] in _OPENING or text[place - 1].isspace() or text[place + 2].isspace()):
+            return place + 2
+        place = text.rfind("\n\n", start, place)
+    return start
+
+
+class Backwards:
+    """Passages in the order of an iterator, each taken from it once and kept."""
+
+    def __init__(self, spans: Iterator[Span]) -> None:
+        self._spans = spans
+        self._known: list[Span] = []
+
+    def since(self, place: int) -> Iterator[Span]:
+        """The passages from the one at a place (0 = the first of the iterator) on."""
+        while self._reach(place):
+            yield self._known[place]
+            place += 1
+
+    def _reach(self, place: int) -> bool:
+        """True when there is a passage at a place, taken now if it was not before."""
+        while place >= len(self._known):
+            span = next(self._spans, None)
+            if span is None:
+                return False
+            self._known.append(span)
+        return True
 
 
 def _is_rule(piece: str) -> bool:
@@ -81,7 +128,7 @@ def set_aside(sentence: str) -> bool:
     return (
         sentence.rstrip(" *_\n").endswith("?")
         or _ASIDE.match(sentence) is not None
-        or _EXAMPLE.search(sentence) is not None
+        or (holds_any(sentence.lower(), _EXAMPLE_HINTS) and _EXAMPLE.search(sentence) is not None)
         or (_IF.match(sentence) is not None and _is_offer(sentence))
         or (len(sentence) < 400 and _IN_PARENTHESES.match(sentence) is not None)
     )
@@ -94,13 +141,34 @@ def _is_offer(conditional: str) -> bool:
     return _SUPPOSED.search(conditional) is not None or not has_digit(conditional)
 
 
-def without_checks(text: str, spans: list[Span]) -> list[Span]:
-    """The passages without checks of a result already stated; all of them when nothing else holds a digit."""
-    tail = text[spans[0][0] :].lower() if spans else ""
-    if not any(hint in tail for hint in _CHECK_HINTS):
-        return spans
+def last_unchecked(text: str, start: int) -> Iterator[Span]:
+    """The passages from a place to the end, last one first, without checks of a result already stated.
+
+    With the checks where nothing else holds a digit.
+    """
+    hint = _first_hint(text[start:])
+    if hint is None:
+        return last_passages(text, start, len(text))
+    # What stands before the first hint is no check, so only what follows is split and read in reading order.
+    begin = _last_break(text, start, start + hint + 1)
+    spans = list(passages_of(text, begin, len(text)))
+    kept, stated = _without_checks(text, spans, stated=has_digit(text[start:begin]))
+    return chain(reversed(kept if stated else spans), last_passages(text, start, begin))
+
+
+def _first_hint(text: str) -> int | None:
+    """Where the first word stands that a check may hold, None without any; 0 = unknown."""
+    lowered = text.lower()
+    places = [place for place in map(lowered.find, _CHECK_HINTS) if place >= 0]
+    if not places:
+        return None
+    return min(places) if len(lowered) == len(text) else 0  # a few letters change their length in lower case
+
+
+def _without_checks(text: str, spans: list[Span], *, stated: bool) -> tuple[list[Span], bool]:
+    """The passages that are no checks, and whether a result is stated there or was before."""
     kept: list[Span] = []
-    checking = stated = False
+    checking = False
     for start, end in spans:
         piece = text[start:end]
         if _CHECK.match(piece):
@@ -110,7 +178,7 @@ def without_checks(text: str, spans: list[Span]) -> list[Span]:
         if not checking and (_CONCLUDES.match(piece) or not _CONFIRMED.search(piece)):
             kept.append((start, end))
             stated = stated or has_digit(piece)
-    return kept if stated else spans
+    return kept, stated
 
 
 def has_digit(piece: str) -> bool:

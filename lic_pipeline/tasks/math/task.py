@@ -32,9 +32,10 @@ _HASHES = "####"
 
 
 @lru_cache(maxsize=4096)
-def _gold_value(answer: str) -> Fraction | None:
-    """The value of a reference answer, None when it is no single number."""
-    return whole_value(answer)[0]
+def _gold(answer: str) -> tuple[Fraction, str] | None:
+    """The value of a reference answer and its one spelling, None when it is no single number."""
+    value = whole_value(answer)[0] if answer else None
+    return None if value is None else (value, canonical(value))
 
 
 def _gold_text(instruction: Instruction) -> str:
@@ -62,7 +63,7 @@ class MathTask(PlainMessages):
         answer = _gold_text(instruction)
         if not answer:
             raise RecordError("is missing", field="reference.answer")
-        if _gold_value(answer) is None:
+        if _gold(answer) is None:
             raise RecordError(f"{answer[:80]!r} is not a single number", field="reference.answer")
 
     def system_prompt(self, instruction: Instruction) -> str:
@@ -91,11 +92,12 @@ class MathTask(PlainMessages):
         gold = _gold_text(instruction)
         if policy == "reference":
             return _score_reference(answer, gold)
-        expected = _gold_value(gold) if gold else None
-        if expected is None:
+        known = _gold(gold)
+        if known is None:
             return Verdict(score=None, verdict="not_judged", error="reference is missing or no single number")
         value, several = whole_value(visible_text(answer)[0])
-        detail = {"expected": canonical(expected)}
+        expected, spelling = known
+        detail = {"expected": spelling}
         if value is None:
             return Verdict(score=0.0, verdict="ambiguous" if several else "no_answer", detail=detail)
         right = value == expected
@@ -109,9 +111,11 @@ class MathTask(PlainMessages):
 
     def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
         """Right, two wrong, and the three kinds of reply that are no attempt. Raises RecordError without reference."""
-        self.check(instruction)
-        value = _gold_value(_gold_text(instruction)) or Fraction(0)
-        right, high, low = canonical(value), canonical(value + 1), canonical(2 * value + 3)
+        known = _gold(_gold_text(instruction))
+        if known is None:
+            raise RecordError("is missing or no single number", field="reference.answer")
+        value, right = known
+        high, low = canonical(value + 1), canonical(2 * value + 3)
         return (
             MenuItem(
                 kind="right", text=f"Putting the facts together step by step.\nFinal answer: {right}", score=100.0
@@ -141,7 +145,7 @@ class MathTask(PlainMessages):
             text=str(line.get("question") or ""),
             reference={"answer": text.rpartition(_HASHES)[2].strip(), "solution": text},
         )
-        if _gold_value(_gold_text(instruction)) is None:
+        if _gold(_gold_text(instruction)) is None:
             raise RecordError(f"{text[-80:]!r} holds no single number", field="reference")
         return instruction
 

@@ -30,19 +30,18 @@ _TYPOGRAPHY = str.maketrans(
 _PART = r"\s*(-?[\d,.]{1,40})\s*"
 _SEPARATOR = re.compile(r"[{\\,~](?<=\d.)(?:(?<=\{)\\?,\}|(?<=\\)[,!;: ]|(?<=,)\\!|(?<=~))\s?(?=\d{3}(?!\d))")
 _FRACTION = re.compile(rf"\\[dtc]?frac\s*(?:\{{{_PART}\}}\s*\{{{_PART}\}}|(\d)(\d)(?!\d))")
-_LATEX = (
-    (re.compile(r"\\(?:text|math)?(?:bf|rm|it)?(?:(?<=text)|(?<=bf)|(?<=rm)|(?<=it))\s?\{([^{}]{0,200})\}"), r"\1"),
-    (re.compile(r"\\(?:times|cdot|ast)(?![A-Za-z])"), "*"),
-    (re.compile(r"\\(?:approx|simeq)(?![A-Za-z])"), "≈"),
-    (re.compile(r"\\(?:left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])"), " "),
-    (re.compile(r"\\([$%#&])"), r"\1"),
+_LATEX_FONT = re.compile(r"\\(?:text|math)?(?:bf|rm|it)?(?:(?<=text)|(?<=bf)|(?<=rm)|(?<=it))\s?\{([^{}]{0,200})\}")
+_LATEX_SIGN = re.compile(
+    r"\\(?:(?:(times|cdot|ast)|(approx|simeq)|left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])|([$%#&]))"
 )
-_ODD = re.compile("[" + "".join(map(chr, _TYPOGRAPHY)) + "]")
+_PLAIN_FORM = {chr(code): str(plain) for code, plain in _TYPOGRAPHY.items()}
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"(?<!\d)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})")
 _CENTS = re.compile(r"(\d[\d,]*) (dollars?|euros?|pounds?) and (\d{1,2}) (?:cents?|pence)\b")
+_AND_OVER = re.compile(r" and \d{1,3}/")
 _WITH_AND = re.compile(r"(?<![/\d.,])(\d{1,6}) and (\d{1,3})/(\d{1,3})(?![\d/])")
-_POWER_OF_TWO_STARS = re.compile(r"\d\*\*\d")
+_POWER_OF_TWO_STARS = re.compile(r"\*\*(?<=\d\*\*)\d")
 _UNIT_POWER = re.compile(r"\s?\^(?:(?<=[A-Za-z)}]\^)|(?<=[A-Za-z)}]\s\^))\s?\{?-?\d{1,3}\}?")
 
 _GROUPED = (
@@ -57,7 +56,7 @@ _NUMBER = re.compile(
     (?P<sign>(?<![)\]}}%])(?:(?<![0-9)%]\ )-|(?<==)-\ |(?<==\ )-\ |\b[Nn]egative\ ))?
     (?P<currency>(?:[$€£¥₹₱]|US\$|USD\ ?|EUR\ ?|GBP\ ?|Rs\.?\ ?)\ ?)?
     (?P<inner>-)?
-    (?P<body>{_GROUPED}|\d+(?:\.\d+)?|\.\d+)
+    (?P<body>\d+(?!\d|[.,'_ ]\d)|{_GROUPED}|\d+(?:\.\d+)?|\.\d+)
     (?:
         (?P<clock>:\d\d(?:\s?[AaPp]\.?[Mm]\b)?)
       | (?P<ratio>:\d+)
@@ -79,6 +78,7 @@ _DIGITS = re.compile(r"[0-9]+")
 _PREFIX = re.compile(
     r"(?:-\s?|[Nn]egative\s)?(?:[$€£¥₹₱]|US\$|USD\s?|EUR\s?|GBP\s?|Rs\.?\s?)\s?-?\.?$|(?:-\s?|[Nn]egative\s)\.?$|\.$"
 )
+_PREFIX_ENDS = frozenset("-.$€£¥₹₱DRPs \t\n\r\f\v")
 _LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
 _COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
 _MAX_DIGITS = 300
@@ -104,21 +104,24 @@ class Number:
 def normalise(text: str) -> str:
     """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved, bold dropped."""
     if not text.isascii():
-        # A class of characters is found several times faster than str.translate passes over ordinary ones.
-        text = _ODD.sub(lambda m: _TYPOGRAPHY[ord(m[0])], text)
-        text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text)
+        # Few characters of a text are odd, and of few kinds: one replace each is several times faster than translate.
+        odd = set(_NOT_ASCII.findall(text))
+        for character in odd:
+            if character in _PLAIN_FORM:
+                text = text.replace(character, _PLAIN_FORM[character])
+        if not odd.isdisjoint("⁻⁰¹²³⁴⁵⁶⁷⁸⁹"):
+            text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text)
     if "\\" in text or "{,}" in text or "~" in text:
         text = _SEPARATOR.sub(",", text)
     if "\\" in text:
         if "frac" in text:
             text = _FRACTION.sub(_with_slash, text)
-        for pattern, plain in _LATEX:
-            text = pattern.sub(plain, text)
+        text = _LATEX_SIGN.sub(_plain_sign, _LATEX_FONT.sub(r"\1", text))
     if "^" in text:
         text = _UNIT_POWER.sub("", text)
     if " and " in text and ("cent" in text or "pence" in text):
         text = _CENTS.sub(lambda m: f"{m[1]}.{m[3]:0>2} {m[2]}", text)
-    if " and " in text and "/" in text:
+    if "/" in text and _AND_OVER.search(text) is not None:
         text = _WITH_AND.sub(lambda m: f"{m[1]} {m[2]}/{m[3]}" if int(m[2]) < int(m[3]) else m[0], text)
     if "**" in text and _POWER_OF_TWO_STARS.search(text) is None:
         text = text.replace("**", "")
@@ -130,15 +133,20 @@ def _with_slash(match: re.Match[str]) -> str:
     return f"{' ' if match.string[match.start() - 1 : match.start()].isdigit() else ''}{top}/{bottom}"
 
 
+def _plain_sign(match: re.Match[str]) -> str:
+    return "*" if match[1] else "≈" if match[2] else match[3] or " "
+
+
 def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
     """The values of a normalised text between two places, in order. Tokens that are no values are left out."""
     stop = len(text) if end is None else end
     position = start
     while (digit := _DIGITS.search(text, position, stop)) is not None:
-        begin = max(position, digit.start() - 14)
-        prefix = _PREFIX.search(text[begin : digit.start()])
+        first = digit.start()
+        begin = max(position, first - 14)
+        prefix = _PREFIX.search(text[begin:first]) if text[first - 1 : first] in _PREFIX_ENDS else None
         match = _NUMBER.match(text, begin + prefix.start(), stop) if prefix is not None else None
-        match = match or _NUMBER.match(text, digit.start(), stop)
+        match = match or _NUMBER.match(text, first, stop)
         if match is None:
             position = digit.end()
             continue

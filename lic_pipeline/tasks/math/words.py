@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from lic_pipeline.tasks.math.values import Number
+from lic_pipeline.tasks.text import holds_any
 
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen""".split()  # noqa: SIM905 - reads as a list
@@ -17,6 +18,8 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa:
 _SMALL = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)} | {"fourty": 40}
 _SCALE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join([*sorted(_SMALL, key=len, reverse=True), "hundred", *_SCALE])
+_STEMS = """zero one two three four five six seven eight nine ten eleven twel thir fif twenty hundred thousand
+    illion""".split()  # noqa: SIM905 - reads as a list; a part of every number word
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4} | {
     f"{stem}th": n for n, stem in enumerate(("fif", "six", "seven", "eigh", "nin", "ten"), 5)
 }
@@ -38,6 +41,8 @@ _LONE = frozenset({"one", "zero", "two"})
 
 def number_words(text: str, start: int, end: int) -> Iterator[Number]:
     """The values spelled in words between two places of a normalised text, in order."""
+    if not holds_any(text[start:end].lower(), _STEMS):
+        return
     for match in _PHRASE.finditer(text, start, end):
         before = text[max(start, match.start() - 24) : match.start()]
         at_start = not before.strip(" *_:#\n\t")
