@@ -133,9 +133,9 @@ def _pivot_number() -> int:
     return 155 if os.uname().machine == "x86_64" else 41
 
 
-def private_tmp(*, network: bool) -> None:
-    """Fresh mounts and ipc for one job, its own empty /tmp, and a network namespace where seccomp cannot help."""
-    unshare(NEWNS | NEWIPC | (NEWNET if network else 0))
+def private_tmp(*, filtered: bool) -> None:
+    """Fresh mounts for one job, its own empty /tmp; fresh ipc and network too where seccomp cannot deny their use."""
+    unshare(NEWNS if filtered else NEWNS | NEWIPC | NEWNET)
     mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={TMP_BYTES},mode=1777,nr_inodes=4096")
     os.chdir("/tmp")
 
@@ -174,6 +174,11 @@ class _CapHeader(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
+# Made once: in a freshly forked process each new C type costs more than the call it is for.
+_OWN_CAPABILITIES = _CapHeader(0x20080522, 0)
+_NO_CAPABILITIES = (ctypes.c_uint32 * 6)()
+
+
 def forget_capabilities() -> None:
     """Empty the bounding set: capabilities held now stay, none can be gained."""
     for capability in range(64):
@@ -186,7 +191,7 @@ def drop_privileges() -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-    _call(libc.capset(ctypes.byref(_CapHeader(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)())), "capset")
+    _call(libc.capset(ctypes.byref(_OWN_CAPABILITIES), ctypes.byref(_NO_CAPABILITIES)), "capset")
     _call(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _call(libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 

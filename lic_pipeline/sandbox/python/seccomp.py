@@ -49,7 +49,6 @@ def supported() -> bool:
     return sys.platform == "linux" and sys.maxsize > 2**32 and platform.machine() in _AUDIT_ARCH
 
 
-@lru_cache(maxsize=1)
 def program(own_pid: int) -> bytes:
     """The filter as bytes of ``struct sock_filter``; signals may go to ``own_pid`` only."""
     machine = platform.machine()
@@ -87,11 +86,19 @@ class _Fprog(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
+@lru_cache(maxsize=1)
+def program_for(own_pid: int) -> _Fprog:
+    """The filter as the kernel takes it; it keeps what it points to alive."""
+    code = program(own_pid)
+    buffer = (ctypes.c_char * len(code)).from_buffer(bytearray(code))
+    fprog = _Fprog(len(code) // 8, ctypes.addressof(buffer))
+    fprog.kept = buffer  # as long as the struct lives, so does what it points to
+    return fprog
+
+
 def install(libc: ctypes.CDLL) -> None:
     """Put the filter on this process for good. Raises OSError where the kernel refuses."""
-    code = program(os.getpid())
-    buffer = ctypes.create_string_buffer(code, len(code))
-    fprog = _Fprog(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    fprog = program_for(os.getpid())
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "no_new_privs")
     if libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(fprog), 0, 0):

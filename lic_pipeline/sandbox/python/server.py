@@ -167,7 +167,7 @@ class Server:
     def _become_program(self, channel: int, output: int, folder: str | None) -> NoReturn:
         try:
             if self.strong:
-                isolation.private_tmp(network=not seccomp.supported())
+                isolation.private_tmp(filtered=seccomp.supported())
             elif folder is not None:
                 os.setsid()
                 os.chdir(folder)

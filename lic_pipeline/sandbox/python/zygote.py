@@ -61,7 +61,7 @@ def _warm_up() -> None:
                 call = {"op": "call", "handle": None, "args": [plain.encode(value, _no_handle)], "track": True}
                 plain.decode(plain.loads(plain.dumps(host.answer(call)))["ok"], _no_object)
     sys.modules.pop("solution", None)
-    seccomp.program(1)
+    seccomp.program_for(1)
 
 
 _WARM_PROGRAM = "from typing import List\n\ndef f(x):\n    for _ in [x]:\n        pass\n    return x\n"
@@ -157,7 +157,7 @@ def _try_walls() -> None:
     pid = os.fork()
     if pid == 0:
         try:
-            isolation.private_tmp(network=True)
+            isolation.private_tmp(filtered=False)
             isolation.drop_privileges()
             isolation.filter_calls()
             os._exit(0 if not os.path.exists("/proc/self") and not os.access("/", os.W_OK) else 3)
