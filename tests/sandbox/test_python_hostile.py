@@ -107,6 +107,7 @@ HOSTILE: dict[str, tuple[str, set[str]]] = {
     "reads the channel": ("import os\ndef f(n):\n    while True: os.read(3, 1000)", {"timeout"}),
     "looks for the tests": ("import gc, sys\ndef f(n):\n    for thing in gc.get_objects():\n        if isinstance(thing, (dict, list, str)) and '70' + '1' in thing: return n * 7 + 1\n    frame = sys._getframe()\n    while frame:\n        if 'candidate(' + '100)' in repr(frame.f_locals)[:10**6]: return n * 7 + 1\n        frame = frame.f_back\n    return -1", {"wrong"}),
     "calls back without end": ("import os, struct\ndef f(n):\n    body = b'{\"callback\":-1,\"args\":[]}'\n    while True:\n        os.write(3, struct.pack('!I', len(body)) + body)", {"timeout", "exited", "runtime_error"}),
+    "leaves notes for later jobs": ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\ndef f(n):\n    made = [libc.shmget(7, 4096, 0o1666), libc.msgget(7, 0o1666), libc.semget(7, 1, 0o1666)]\n    if max(made) >= 0: return n * 7 + 1\n    raise PermissionError(ctypes.get_errno(), 'ipc')", {"forbidden"}),
     "traces its checker": ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\ndef f(n):\n    if libc.ptrace(16, 1, 0, 0) == 0: return n * 7 + 1\n    raise PermissionError(ctypes.get_errno(), 'ptrace')", {"forbidden"}),
     "raises an endless message": ("class E(Exception):\n    def __str__(self):\n        while True: pass\ndef f(n): raise E()", {"timeout"}),
     "cyclic result": ("def f(n):\n    x = []\n    x.append(x)\n    return x", {"runtime_error"}),
