@@ -19,7 +19,8 @@ def main() -> None:
     try:
         code = _call(sys.argv[1:])
         # Here and not at exit, where a closed pipe could only be complained about.
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None where the shell closed it
+            sys.stdout.flush()
     except BrokenPipeError:
         _silence()
         code = 1
@@ -38,7 +39,7 @@ def _leave(code: int) -> None:
         sys.exit(code)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(code)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from lic_pipeline.tasks.text import fenced_blocks, without_fences
+from lic_pipeline.tasks.fences import fenced_blocks, without_fences
 
 _HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*_]*[^*_.!?…](?:\*\*|__):?\s*$")
 _RULE = re.compile(r"(?:[-*_=]\s*){3,}$|\|?[\s:|-]*-{2,}[\s:|-]*$")

@@ -21,15 +21,19 @@ from lic_pipeline.errors import StorageError
 def open_sink(target: str | None) -> Iterator[BinaryIO]:
     """A binary sink: standard output for None or ``-``, else the file. Raises StorageError naming the path."""
     if target is None or target == "-":
+        if sys.stdout is None:
+            raise StorageError("standard output is closed; open it, or name a file with -o")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(target).resolve()
+    path = Path(target)
     try:
+        # Before links are followed: /dev/stdout of a pipe is a link to a path that does not exist.
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as device:
                 yield device
             return
+        path = path.resolve()
         with _replacing(path) as handle:
             yield handle
     except BrokenPipeError:

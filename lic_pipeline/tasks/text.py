@@ -1,22 +1,22 @@
-"""Reading replies as text: reasoning tags, fences, sentences, and the label rules every task shares.
+"""Reading replies as text: reasoning tags, sentences, and the label rules every task shares.
 
-Here live helpers that know nothing of a single task. Number and call grammars live beside their tasks; user messages
-in ``messages.py``. Everything here is linear in the length of the text and never raises on any text.
+Here live helpers that know nothing of a single task. Fenced blocks live in ``fences.py``, number and call grammars
+beside their tasks, user messages in ``messages.py``. Everything here is linear in the length of the text and never
+raises on any text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Reply, Rung, Strategy, Verdict
+from lic_pipeline.tasks.fences import without_fences
 
 TRUNCATED_REASONING = "truncated_reasoning"
 
 _TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
-_FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
@@ -70,17 +70,6 @@ _OFFER = re.compile(
 _SHORT = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """One fenced block: its language tag, its text, where the whole block stands, and whether it was closed."""
-
-    language: str
-    body: str
-    start: int
-    end: int
-    closed: bool
-
-
 def visible_text(text: str) -> tuple[str, bool]:
     """The text without reasoning, and True when an opened reasoning tag was never closed (the rest is hidden).
 
@@ -110,41 +99,6 @@ def visible_text(text: str) -> tuple[str, bool]:
 def storable(text: str) -> str:
     """The text with lone surrogates replaced, so that it can be written as UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def fenced_blocks(text: str) -> list[Fence]:
-    """All fenced blocks in order; the last one may be unclosed (a reply cut by the token limit)."""
-    if "```" not in text and "~~~" not in text:
-        return []
-    blocks: list[Fence] = []
-    opened: re.Match[str] | None = None
-    for line in _FENCE_LINE.finditer(text):
-        if opened is None:
-            opened = line
-        elif (
-            line.group(1)[0] == opened.group(1)[0] and len(line.group(1)) >= len(opened.group(1)) and not line.group(2)
-        ):
-            blocks.append(_block(text, opened, line.start(), line.end(), closed=True))
-            opened = None
-    if opened is not None:
-        blocks.append(_block(text, opened, len(text), len(text), closed=False))
-    return blocks
-
-
-def _block(text: str, opened: re.Match[str], body_end: int, end: int, *, closed: bool) -> Fence:
-    body = text[min(opened.end() + 1, body_end) : body_end]
-    return Fence(opened.group(2).lower(), body, opened.start(), end, closed)
-
-
-def without_fences(text: str) -> str:
-    """The text with every fenced block replaced by one line break."""
-    parts: list[str] = []
-    position = 0
-    for block in fenced_blocks(text):
-        parts.append(text[position : block.start])
-        position = block.end
-    parts.append(text[position:])
-    return "\n".join(parts)
 
 
 def sentence_spans(text: str, begin: int = 0, finish: int | None = None) -> Iterator[tuple[int, int]]:

@@ -149,6 +149,20 @@ def test_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert process.wait(timeout=60) == 1
 
 
+def test_standard_output_that_is_closed_is_said_in_one_line(items: Path) -> None:
+    whole = "import sys; from lic_pipeline.cli import main; main()"
+    command = f'exec "{sys.executable}" -c "{whole}" score math "{items}" >&-'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "lic score: standard output is closed; open it, or name a file with -o\n"
+
+
+def test_a_pipe_may_be_named_as_output(items: Path) -> None:
+    command = [sys.executable, "-c", COMMAND, "math", str(items), "-o", "/dev/stdout"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 2)
+
+
 def _stream_of(tmp_path: Path, count: int) -> tuple[float, int]:
     """CPU seconds and peak memory (kB) of scoring ``count`` math lines in a process of its own."""
     source = tmp_path / f"{count}.jsonl"

@@ -85,6 +85,12 @@ FORMS = [
     ),
     (f"```python\n[{HALL}, {GUEST}]\n```", Rung.BLOCK, "correct", "fenced"),
     (f"Sure!\n```\n{HALL}\n{GUEST}\n```\nDone.", Rung.BLOCK, "correct", "fenced lines with prose around"),
+    (
+        f"````markdown\nThe calls:\n```python\n[{HALL}, {GUEST}]\n```\n````",
+        Rung.BLOCK,
+        "correct",
+        "a fence inside a fence of Markdown",
+    ),
     (f"```python\n[{HALL}, {GUEST}]", Rung.BLOCK, "correct", "fence cut off"),
     (f"First:\n```\n{HALL}\n```\nThen:\n```\n{GUEST}\n```", Rung.BLOCK, "correct", "one call a fence"),
     (f"I will call [{HALL}, {GUEST}] for you.", Rung.BLOCK, "correct", "list in prose"),
@@ -153,6 +159,61 @@ FORMS = [
         "correct",
         "other wrappers of JSON calls",
     ),
+    (
+        'Thought: two rooms.\nAction: lamp.set\nAction Input: {"room": "hall", "level": 3}\nObservation: done\n'
+        'Action: lamp.set\nAction Input: {"room": "Guest-Room", "level": 7}',
+        Rung.BLOCK,
+        "correct",
+        "steps of a ReAct prompt",
+    ),
+    (
+        "**Action 1:** `lamp_set`\n**Action Input 1:**\n```json\n{'room': 'hall', 'level': 3, 'fade': True,}\n```\n"
+        '**Action 2:** `lamp_set`\n**Action Input 2:** ```{"room": "guest room", "level": 7}```',
+        Rung.BLOCK,
+        "correct",
+        "numbered steps, their input in a fence, Python's quotes",
+    ),
+    (
+        'Action: lamp.set\nAction Input: {"room": "hall", "level": 3}\n'
+        'Action: lamp.set\nAction Input: {"room": "Guest-Room", "level": 7',
+        Rung.FAILED,
+        "no_answer",
+        "one step that is cut off spoils the lot",
+    ),
+    (
+        'I set both.\n<function_calls>\n<invoke name="lamp.set">\n<parameter name="room">hall</parameter>\n'
+        '<parameter name="level">3</parameter>\n</invoke>\n<invoke name="lamp.set">\n<parameter name="room">Guest-Room'
+        '</parameter>\n<parameter name="level">7</parameter>\n<parameter name="fade">false</parameter>\n</invoke>\n'
+        "</function_calls>",
+        Rung.BLOCK,
+        "correct",
+        "one element per argument in a wrapping block",
+    ),
+    (
+        "```xml\n<x:invoke name='lamp.set'><x:parameter name='room' string='true'>hall</x:parameter>"
+        "<x:parameter name='level'>3</x:parameter></x:invoke>\n```\n<tool_call name=\"lamp.set\">"
+        '{"room": "Guest-Room", "level": 7}</tool_call>',
+        Rung.BLOCK,
+        "correct",
+        "prefixed elements in a fence, and JSON in a named element",
+    ),
+    (
+        "<tool_call>\n<function=lamp.set>\n<parameter=room>\nhall\n</parameter>\n<parameter=level>\n3\n</parameter>\n"
+        "</function>\n</tool_call>\n<tool_call>\n<function=lamp.set>\n<parameter=room>\nGuest-Room\n</parameter>\n"
+        "<parameter=level>\n7\n</parameter>\n</function>\n</tool_call>",
+        Rung.BLOCK,
+        "correct",
+        "names behind an equals sign",
+    ),
+    (
+        '<invoke name="lamp.set"><parameter name="room">hall</parameter><parameter name="level">three</parameter>'
+        "</invoke>"
+        '<invoke name="lamp.set"><parameter name="room">Guest-Room</parameter><parameter name="level">7</parameter>'
+        "</invoke>",
+        Rung.BLOCK,
+        "wrong",
+        "text stays text where a number is asked",
+    ),
     (f"[{HALL}]", Rung.WHOLE, "wrong_count", "one call too few"),
     (f"[{HALL}, {GUEST}, {GUEST}]", Rung.WHOLE, "wrong_count", "one call too many"),
     (f"[{HALL}, {HALL}]", Rung.WHOLE, "wrong", "one reference call is not met"),
@@ -216,6 +277,31 @@ VALUES = [
 def test_values_follow_the_type_rules(call: str, right: bool | None, why: str) -> None:
     verdict = TASK.score(f"[{call}]", item(TWO_LAMPS[:1]))
     assert verdict.verdict == {True: "correct", False: "wrong", None: "parse_error"}[right], why
+
+
+MARKUP = [
+    ('<invoke name="route"><parameter name="stops">["Ulm", "Bonn"]</parameter></invoke>', "correct", "a list as JSON"),
+    ("<invoke name='route'><parameter name='stops'>['Ulm', 'Bonn']</parameter></invoke>", "correct", "in Python"),
+    (
+        '<invoke name="route"><parameter name="stops">["Ulm", "Bonn"]</parameter>'
+        '<parameter name="limits">{"cost": 20}</parameter></invoke>',
+        "correct",
+        "an object as JSON",
+    ),
+    ('Action: route\nAction Input: ["Ulm", "Bonn"]', "correct", "the input is the only argument"),
+    ("Action: route\nAction Input: None", "wrong", "no arguments"),
+    ('<invoke name="route"><parameter name="stops">Ulm</parameter> and Bonn</invoke>', "no_answer", "text between"),
+]
+
+
+@pytest.mark.parametrize(("text", "verdict", "why"), MARKUP)
+def test_markup_holds_values_of_any_kind(text: str, verdict: str, why: str) -> None:
+    assert judge(Reply(text=text), item(ROUTE))[0].verdict == verdict, why
+
+
+def test_a_declared_string_stays_text_in_markup() -> None:
+    reply = Reply(text="<invoke name='lamp.set'><parameter name='room'>12</parameter></invoke>")
+    assert TASK.extract(reply, item(TWO_LAMPS)).answer == "[lamp.set(room='12')]"
 
 
 NESTED = [

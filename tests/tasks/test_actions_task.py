@@ -155,6 +155,12 @@ HOSTILE = [
     "[bell.ring(times='\x00')]",
     '[{"name": "bell.ring", "arguments": {"\\ud800": "\\udfff"}}]',
     "<tool_call>" * 80_000,
+    "<invoke name='bell.ring'>" * 40_000,
+    "<invoke name='bell.ring'>" + "<parameter name='times'>" * 40_000,
+    "<invoke name='bell.ring'>" + "<" * 500_000,
+    "<function=bell.ring>" * 40_000,
+    "Action: bell.ring\nAction Input: {" * 30_000,
+    "Action: bell.ring\nAction Input: 1\n" * 30_000,
 ]
 
 

@@ -22,6 +22,7 @@ REPLIES = [
     (f"```\n{Q}\n```", Q, "block", "answer_attempt"),
     (f"```SQLite\n{Q}\n```\nIt lists names.", Q, "block", "answer_attempt"),
     (f"Here it is:\n~~~sql\n{Q}\n~~~\nIs there anything else?", Q, "block", "answer_attempt"),
+    (f"````markdown\n## Query\n```sql\n{Q};\n```\nIt lists names.\n````", Q, "block", "answer_attempt"),
     (f"```sql\n{Q}", Q, "block", "answer_attempt"),
     (f"```{Q}```", Q, "block", "answer_attempt"),
     (f"Use ```sql {Q}``` for that.", Q, "block", "answer_attempt"),

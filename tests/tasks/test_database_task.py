@@ -145,6 +145,7 @@ def test_a_score_says_what_it_was_measured_on(tmp_path: Path, place: dict[str, J
         ({"reference_sql": SQL, "schema": 3}, "schema"),
         ({"reference_sql": SQL, "database": "missing.sqlite"}, "database"),
         ({"reference_sql": SQL, "database": "empty"}, "database"),
+        ({"reference_sql": SQL, "database": "empty", "schema": SCHEMA}, "database"),
         ({"reference_sql": SQL, "database": ["a"]}, "database"),
         ({"reference_sql": SQL, "database": "a\0b"}, "database"),
     ],

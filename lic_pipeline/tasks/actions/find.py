@@ -7,7 +7,7 @@ known function with literal arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,15 +20,15 @@ from lic_pipeline.tasks.actions.calls import (
     parse_python,
     render_calls,
 )
-from lic_pipeline.tasks.actions.json_calls import arguments_from, parse_json
-from lic_pipeline.tasks.actions.match import plain_name
-from lic_pipeline.tasks.text import Fence, fenced_blocks
+from lic_pipeline.tasks.actions.json_calls import parse_json
+from lic_pipeline.tasks.actions.markup import in_steps, in_tags
+from lic_pipeline.tasks.actions.match import Functions, plain_name
+from lic_pipeline.tasks.fences import Fence, inner_blocks
 
 _CALL_START = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*[ \t]?(?=\()")
 _LIST_START = re.compile(r"\[\s*(?=[A-Za-z_][\w.]*\s?\()")
 _OBJECT_START = re.compile(r"\[\s*(?=\{\s*[\"'])|\{(?=\s*[\"'])")
 _TAGGED = re.compile(r"<(tool_call|tool_calls|function_call|function_calls|functions?)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_NAMED_TAG = re.compile(r"<function=([\w.]+)>\s*(\{.*?\})\s*(?:</function>|(?=<)|\Z)", re.DOTALL)
 _FILLER = re.compile(
     r"(?:[\s\[\](),;`*>•-]|\b\d{1,2}[.):]|\b(?:python|and|then|print|await)\b|\b\w+\s*=(?=\s*$))*", re.ASCII
 )
@@ -56,11 +56,14 @@ class Found:
     broken: bool = False
 
 
-def find_calls(text: str, known: Set[str]) -> Found:
-    """The calls of a visible reply. ``known`` holds plain function names; empty = any function counts."""
+def find_calls(text: str, known: Functions) -> Found:
+    """The calls of a visible reply. ``known``: schemas by plain function name; empty = any function counts."""
     stripped = text.strip()
     if not stripped:
         return Found(Rung.FAILED)
+    steps = in_steps(text, known)
+    if _counts(steps, known):
+        return Found(Rung.BLOCK, tuple(steps))
     fenced = _in_fences(text, known)
     if fenced is not None:
         return fenced
@@ -109,7 +112,7 @@ def _sequence(text: str) -> list[Call] | None:
     return calls if calls and _FILLER.fullmatch(text, position) else None
 
 
-def _call_spans(text: str, known: Set[str] | None = None) -> list[tuple[int, int]]:
+def _call_spans(text: str, known: Functions | None = None) -> list[tuple[int, int]]:
     """Where outermost calls start and end; with ``known``, of known functions only."""
     spans: list[tuple[int, int]] = []
     position = spent = 0
@@ -128,12 +131,12 @@ def _call_spans(text: str, known: Set[str] | None = None) -> list[tuple[int, int
     return spans
 
 
-def _counts(calls: list[Call] | None, known: Set[str]) -> bool:
+def _counts(calls: list[Call] | None, known: Functions) -> bool:
     return bool(calls) and (not known or any(plain_name(call.name) in known for call in calls or []))
 
 
-def _in_fences(text: str, known: Set[str]) -> Found | None:
-    blocks = fenced_blocks(text)
+def _in_fences(text: str, known: Functions) -> Found | None:
+    blocks = inner_blocks(text)
     pieces: list[_Piece] = [
         ((block.start, block.end), block.body.strip(), calls)
         for block in blocks
@@ -142,7 +145,7 @@ def _in_fences(text: str, known: Set[str]) -> Found | None:
     return _settled(text, pieces) or _broken_fence(blocks, known)
 
 
-def _broken_fence(blocks: list[Fence], known: Set[str]) -> Found | None:
+def _broken_fence(blocks: list[Fence], known: Functions) -> Found | None:
     """A fence that holds a list of known functions nobody can read: an attempt, but no calls."""
     for block in reversed(blocks):
         if _LIST_START.match(block.body.strip()) and _call_spans(block.body, known):
@@ -150,8 +153,8 @@ def _broken_fence(blocks: list[Fence], known: Set[str]) -> Found | None:
     return None
 
 
-def _in_tags(text: str, known: Set[str]) -> Found | None:
-    calls = _named_tags(text) if "<function=" in text else []
+def _in_tags(text: str, known: Functions) -> Found | None:
+    calls = in_tags(text, known) if "<" in text else []
     if not _counts(calls, known):
         calls = []
     for match in _TAGGED.finditer(text) if "<" in text and not calls else ():
@@ -159,14 +162,6 @@ def _in_tags(text: str, known: Set[str]) -> Found | None:
         if _counts(found, known):
             calls += found or []
     return Found(Rung.BLOCK, tuple(calls)) if calls else None
-
-
-def _named_tags(text: str) -> list[Call]:
-    """Calls written ``<function=name>{"argument": value}</function>``; none when one of them is unreadable."""
-    try:
-        return [Call(match[1], arguments_from(match[2])) for match in _NAMED_TAG.finditer(text)]
-    except CallSyntaxError:
-        return []
 
 
 def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:
@@ -185,16 +180,16 @@ def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:
     return pieces
 
 
-def _in_lists(text: str, known: Set[str]) -> Found | None:
+def _in_lists(text: str, known: Functions) -> Found | None:
     return _from_pieces(text, _pieces(text, _LIST_START), known)
 
 
-def _in_objects(text: str, known: Set[str]) -> Found | None:
+def _in_objects(text: str, known: Functions) -> Found | None:
     pieces = _pieces(text, _OBJECT_START) if "{" in text else []
     return _from_pieces(text, pieces, known)
 
 
-def _from_pieces(text: str, spans: list[tuple[int, int]], known: Set[str]) -> Found | None:
+def _from_pieces(text: str, spans: list[tuple[int, int]], known: Functions) -> Found | None:
     pieces: list[_Piece] = [
         ((a, b), text[a:b], calls) for a, b in spans if (calls := read(text[a:b])) is not None and _counts(calls, known)
     ]
@@ -220,7 +215,7 @@ def _settled(text: str, pieces: list[_Piece]) -> Found | None:
     return Found(Rung.LOOSE, tuple(calls), source)
 
 
-def _in_running_text(text: str, known: Set[str]) -> Found:
+def _in_running_text(text: str, known: Functions) -> Found:
     """Lines that are calls, else known functions called with literals anywhere in the text (each once)."""
     spans = _call_spans(text, known or None)
     on_lines: list[Call] = []

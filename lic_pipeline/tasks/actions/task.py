@@ -84,7 +84,7 @@ class ActionsTask(PlainMessages):
         if policy == "reference":
             whole = storable(text.strip())
             return Extraction(answer=whole or None, rung=Rung.WHOLE if whole else Rung.FAILED, flags=flags)
-        found = find_calls(text, _known(instruction).keys())
+        found = find_calls(text, _known(instruction))
         if found.rung is Rung.AMBIGUOUS:
             candidates = tuple(storable(call.render()) for call in found.calls[:20])
             return Extraction(answer=None, rung=Rung.AMBIGUOUS, candidates=candidates, flags=flags)
@@ -103,7 +103,7 @@ class ActionsTask(PlainMessages):
         if policy == "reference":
             return _score_published(answer, references, _known(instruction))
         known = _known(instruction)
-        found = find_calls(visible_text(answer)[0], known.keys())
+        found = find_calls(visible_text(answer)[0], known)
         if found.rung is Rung.AMBIGUOUS:
             return Verdict(
                 score=0.0, verdict="ambiguous", detail={"calls": [storable(call.render()) for call in found.calls[:20]]}
@@ -124,7 +124,7 @@ class ActionsTask(PlainMessages):
         known = _known(instruction)
         distinct: dict[str, Call] = {}
         for answer in answers:
-            found = find_calls(visible_text(answer)[0], known.keys())
+            found = find_calls(visible_text(answer)[0], known)
             for call in found.calls if found.rung is not Rung.AMBIGUOUS else ():
                 distinct.setdefault(_identity(call), call)
         if not distinct:

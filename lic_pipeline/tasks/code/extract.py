@@ -18,8 +18,9 @@ from lic_pipeline.tasks.code.syntax import (
     missing_names,
     parse,
 )
+from lic_pipeline.tasks.fences import inner_blocks
 from lic_pipeline.tasks.python_tree import parse_python
-from lic_pipeline.tasks.text import fenced_blocks, reasoning_flags, visible_text
+from lic_pipeline.tasks.text import reasoning_flags, visible_text
 
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
 _STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
@@ -65,7 +66,7 @@ def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
 
 
 def _fenced(text: str) -> list[str]:
-    found = fenced_blocks(text)
+    found = inner_blocks(text)
     python = [_clean(block.body) for block in found if block.language in _PYTHON]
     others = [_clean(block.body) for block in found if block.language not in _PYTHON]
     return [body for body in python or others if body.strip()]

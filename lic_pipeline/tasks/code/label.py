@@ -7,7 +7,8 @@ import re
 from lic_pipeline.records import Instruction, Reply, Strategy
 from lic_pipeline.tasks.code.extract import entry_point_of, extract_program
 from lic_pipeline.tasks.code.syntax import classes_of, defined_names, functions_of, is_stub, parse
-from lic_pipeline.tasks.text import fenced_blocks, label_without_answer, visible_text, without_fences
+from lic_pipeline.tasks.fences import inner_blocks, without_fences
+from lic_pipeline.tasks.text import label_without_answer, visible_text
 
 _CONDITION = re.compile(
     r"\bif (?:you|your|the|it|that|this|by)\b"
@@ -44,7 +45,7 @@ def _only_stubs(program: str) -> bool:
 
 def _offers_alternatives(text: str, expected: str | None) -> bool:
     """Two blocks with different programs for the same thing, and prose that sets conditions instead of choosing."""
-    texts = {block.body.strip() for block in fenced_blocks(text)}
+    texts = {block.body.strip() for block in inner_blocks(text)}
     programs = [tree for body in texts if (tree := parse(body)) is not None]
     if expected is not None:
         programs = [tree for tree in programs if expected in defined_names(tree.body) or classes_of(tree)]

@@ -11,7 +11,7 @@ import ast
 from lic_pipeline.records import Extraction, Instruction, Reply, Rung
 from lic_pipeline.tasks.code.extract import entry_point_of
 from lic_pipeline.tasks.code.syntax import functions_of, parse
-from lic_pipeline.tasks.text import fenced_blocks
+from lic_pipeline.tasks.fences import fenced_blocks
 
 
 def extract_reference(reply: Reply, instruction: Instruction) -> Extraction:

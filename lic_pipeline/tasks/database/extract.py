@@ -12,7 +12,8 @@ from itertools import islice
 from lic_pipeline.records import Extraction, Rung, Strategy
 from lic_pipeline.tasks.database.bare import bare_queries, looks_like_query
 from lic_pipeline.tasks.database.tokens import canonical, is_one_query, statements, tokenize
-from lic_pipeline.tasks.text import count_questions, declines, fenced_blocks, label_without_answer, without_fences
+from lic_pipeline.tasks.fences import inner_blocks, without_fences
+from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
 
 SQL_VERBS = frozenset(
     {"SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH"}
@@ -48,7 +49,7 @@ def find(text: str) -> Extraction:
     if blocks:
         return _choose(text, blocks)
     stripped = text.strip()
-    fenced = fenced_blocks(text)
+    fenced = inner_blocks(text)
     if len(fenced) == 1:
         stripped = fenced[0].body.strip()
     from_json = _json_query(stripped)
@@ -95,7 +96,7 @@ def unwrap(answer: str) -> str:
 def _blocks(text: str) -> list[tuple[str, int, int]]:
     """(sql, start, end) of fenced blocks that hold SQL; single queries win over other statements."""
     found: list[tuple[str, int, int, bool]] = []
-    for block in fenced_blocks(text):
+    for block in inner_blocks(text):
         body = block.body
         if block.language in {"select", "with"}:
             body = text[block.start : block.end].strip("`~ \n\t>")

@@ -127,6 +127,8 @@ class DatabaseTask(PlainMessages):
             raise RecordError("must be one query", field="reference_sql")
         reference: dict[str, Json] = {"reference_sql": sql, "db_id": str(line.get("db_id") or "")}
         schema, database = line.get("schema"), line.get("database")
+        if database is not None and schema is not None:
+            raise RecordError("and 'schema' are both given; keep the one to score on", field="database")
         if database is not None:
             reference["databases"] = _databases_at(database, base)
             source = _usable(Path(reference["databases"][0]))

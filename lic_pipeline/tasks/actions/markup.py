@@ -1,0 +1,109 @@
+"""Calls written as markup: named tags with JSON or with one element per argument, and the steps of ReAct prompts.
+
+In markup every value is text. A parameter that the function declares as a string keeps it as it stands; any other is
+read as JSON or as a Python literal where it is one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from lic_pipeline.records import Json
+from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, closing, python_data, too_deep
+from lic_pipeline.tasks.actions.json_calls import arguments_from, parse_json
+from lic_pipeline.tasks.actions.match import Functions, plain_name
+
+_NAME = r"[\"']?([\w.:-]{1,200})[\"']?"
+_CALL_TAG = r"(?:\w{1,20}:)?(?:invoke|tool|function|tool_call|call)\b"
+_ARGUMENT_TAG = r"(?:\w{1,20}:)?(?:parameter|param|argument|arg)\b"
+_INVOKE = re.compile(
+    rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s*(?:/>|>((?:[^<]|<(?!/?{_CALL_TAG}))*)</{_CALL_TAG}\s*>)"
+)
+_EQUALS_TAG = re.compile(rf"<function={_NAME}>(.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL)
+_PARAMETER = re.compile(
+    rf"<{_ARGUMENT_TAG}(?:\s+name\s*=\s*|=){_NAME}[^<>]{{0,100}}>((?:[^<]|<(?!/?{_ARGUMENT_TAG}))*)</{_ARGUMENT_TAG}\s*>"
+)
+_STEP = re.compile(
+    r"^[ \t>*-]*Action(?:[ \t]\d+)?[ \t]*[:=][ \t*]*[`\"'\[]?([A-Za-z_][\w.]*)[`\"'\]]?(?:\(\))?[ \t*]*\n\s*"
+    r"[>*-]{0,2}[ \t]*Action[ \t]Input(?:[ \t]\d+)?[ \t]*[:=][ \t*]*(?:\s*```\w*\s*)?",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SPAN = 12_000
+_MOST_CALLS = 200
+_LITERALS = {"true": True, "false": False, "null": None, "none": None}
+
+
+def in_tags(text: str, known: Functions) -> list[Call]:
+    """Calls written ``<invoke name="f"><parameter name="x">1</parameter></invoke>`` or ``<function=f>{"x": 1}``.
+
+    None when one of them is unreadable: a part of what was meant is not what was meant.
+    """
+    try:
+        found = [*_INVOKE.finditer(text), *_EQUALS_TAG.finditer(text)][:_MOST_CALLS]
+        return [_tagged_call(match[1], match[2] or "", known) for match in sorted(found, key=lambda m: m.start())]
+    except CallSyntaxError:
+        return []
+
+
+def _tagged_call(name: str, body: str, known: Functions) -> Call:
+    given = _PARAMETER.findall(body)
+    if given:
+        if _PARAMETER.sub("", body).strip():
+            raise CallSyntaxError("text between the arguments of a tag")
+        declared = _declared(name, known)
+        return Call(name, {key: _value(value, declared.get(key)) for key, value in given})
+    return Call(name, arguments_from(body.strip()))
+
+
+def in_steps(text: str, known: Functions) -> list[Call]:
+    """Calls written as ``Action: f`` and ``Action Input: {"x": 1}`` on the next line; none when one is unreadable."""
+    calls: list[Call] = []
+    for match in _STEP.finditer(text):
+        try:
+            calls.append(_step_call(text, match, known))
+        except CallSyntaxError:
+            return []
+        if len(calls) > _MOST_CALLS:
+            break
+    return calls
+
+
+def _step_call(text: str, match: re.Match[str], known: Functions) -> Call:
+    start = match.end()
+    if text.startswith("{", start):
+        end = closing(text, start, start + _SPAN)
+        if end is None:
+            raise CallSyntaxError("the input of an action never ends")
+        # The name is put around the input, so that comments and Python's quotes pass as in other JSON calls.
+        return parse_json(f'{{"name": {json.dumps(match[1])}, "arguments": {text[start:end]}}}')[0]
+    line = text[start : start + _SPAN].partition("\n")[0].strip().strip("`").strip()
+    if not line or line.lower() in {"none", "null", "n/a", "()"}:
+        return Call(match[1])
+    declared = [*_declared(match[1], known).values()]
+    return Call(match[1], positional=(_value(line, declared[0] if declared else None),))
+
+
+def _declared(name: str, known: Functions) -> Mapping[str, Json]:
+    """The declared parameters of a function by name."""
+    properties = known.get(plain_name(name), {}).get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _value(text: str, declared: Json) -> Json:
+    """The value that the text of an argument stands for, by what the function declares."""
+    plain = text.strip()
+    if isinstance(declared, Mapping) and declared.get("type") == "string":
+        quoted = len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "\"'"
+        return plain[1:-1] if quoted else plain
+    if plain.lower() in _LITERALS:
+        return _LITERALS[plain.lower()]
+    try:
+        return json.loads(plain) if not too_deep(plain) else plain
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return python_data(plain)
+    except CallSyntaxError:
+        return plain
