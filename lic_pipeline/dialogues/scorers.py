@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lic_pipeline.dialogues.sentences import count_sentences
 from lic_pipeline.dialogues.slot_values import normal_date, normal_people, normal_time, same_date
-from lic_pipeline.dialogues.slots import SLOTS, read_slots
+from lic_pipeline.dialogues.slots import SLOTS, Several, read_slots
 from lic_pipeline.dialogues.tool_choice import chosen_tool
 from lic_pipeline.errors import RecordError
 from lic_pipeline.records import Extraction, Instruction, Json, Policy, Reply, Rung, Verdict
@@ -105,14 +105,20 @@ class EntityExtraction(_WholeReply):
     name = "entity_extraction"
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
-        """100 when all three slots match; ``detail`` says which did. No slot found at all = ``no_answer``."""
+        """100 when all three slots match; ``detail`` says which did.
+
+        No slot found at all = ``no_answer``; one with different values, none of them taken back = ``ambiguous``.
+        """
         slots = read_slots(answer)
         if not slots:
             return Verdict(score=0.0, verdict="no_answer", detail={"matches": dict.fromkeys(SLOTS, False)})
         expected, today = instruction.reference["expected"], _day(instruction.reference.get("reference_date"))
-        matches = {slot: slot_matches(slot, slots.get(slot), expected[slot], today) for slot in SLOTS}
-        found = json.dumps({slot: slots.get(slot) for slot in SLOTS}, ensure_ascii=False)
-        return _verdict(all(matches.values()), found, {"matches": matches})
+        several = [slot for slot in SLOTS if isinstance(slots.get(slot), Several)]
+        values = {slot: None if slot in several else slots.get(slot) for slot in SLOTS}
+        matches = {slot: slot_matches(slot, values[slot], expected[slot], today) for slot in SLOTS}
+        if several:
+            return Verdict(score=0.0, verdict="ambiguous", detail={"matches": matches, "several": several})
+        return _verdict(all(matches.values()), json.dumps(values, ensure_ascii=False), {"matches": matches})
 
     def score_item(self, line: Mapping[str, Json], base: Path) -> Instruction:
         """``expected``: all three slots in a readable form; ``reference_date``: ISO. Raises RecordError."""

@@ -1,14 +1,17 @@
-"""Reading a booking out of a reply: JSON anywhere in it, or ``Date: ...`` lines, or rows of a table.
+"""Reading a booking out of a reply: JSON anywhere in it, ``Date: ...`` lines, rows of a table, or a sentence.
 
-Values are normalised elsewhere.
+Values stay as written; their normal forms (``slot_values``) only decide whether two of them are the same.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from lic_pipeline.dialogues.slot_phrases import phrases
+from lic_pipeline.dialogues.slot_values import DateParts, normal_date, normal_people, normal_time
 from lic_pipeline.records import Json
 
 SLOTS = ("date", "time", "people")
@@ -26,18 +29,66 @@ _NAMES: dict[str, str] = {
 _LABELLED = re.compile(
     r"^[ \t>*•+_|-]*([A-Za-z][A-Za-z _]{1,30}?)[ \t*_]*[:=|][ \t*_|]*([^|\n]+?)[ \t*_,;|]*$", re.MULTILINE
 )
+_CORRECTION = re.compile(
+    r"\b(?:no|actually|correct(?:ed|ion)?|instead|wait|sorry|rather|updated?|revised?|final(?:ly|ised|ized)?|mistake"
+    r"|should have been)\b",
+    re.IGNORECASE,
+)
 _DEEPEST = 3
 _MOST_BRACES = 20
 
 
-def read_slots(text: str) -> dict[str, Json] | None:
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Different values given for one slot, none of them taken back."""
+
+    values: tuple[Json, ...]
+
+
+def read_slots(text: str) -> dict[str, Json | Several] | None:
     """The slots of the last complete booking in the text, else of the last incomplete one; None without any."""
-    found = [slots for value in _objects(text) if (slots := _slots(value))]
-    if not found:
-        labelled = {name: value for raw, value in _LABELLED.findall(text) if (name := _slot_name(raw))}
-        return labelled or None
-    complete = [slots for slots in found if len(slots) == len(SLOTS)]
-    return (complete or found)[-1]
+    found = [(slots, start) for value, start in _objects(text) if (slots := _slots(value))]
+    if found:
+        complete = [one for one in found if len(one[0]) == len(SLOTS)]
+        return _settled(text, complete or found)
+    labelled: dict[str, Json | Several] = {
+        name: value for raw, value in _LABELLED.findall(text) if (name := _slot_name(raw))
+    }
+    told = {slot: _single(slot, values) for slot, values in phrases(text).items() if values}
+    readable = {slot: value for slot, value in labelled.items() if normal_form(slot, value) is not None}
+    return {**labelled, **told, **readable} or None
+
+
+def normal_form(slot: str, value: Json) -> DateParts | int | None:
+    """The normal form of a slot's value, None when it has none."""
+    return {"date": normal_date, "time": normal_time, "people": normal_people}[slot](value)
+
+
+def _settled(text: str, bookings: list[tuple[dict[str, Json], int]]) -> dict[str, Json | Several]:
+    """The last booking; what an earlier one says otherwise stands beside it, unless a correction lies between."""
+    slots, last = bookings[-1]
+    settled: dict[str, Json | Several] = dict(slots)
+    for earlier, start in bookings[:-1]:
+        if _CORRECTION.search(text, start, last):
+            continue
+        for slot in slots.keys() & earlier.keys():
+            values = [earlier[slot], slots[slot]]
+            if None not in (normal_form(slot, value) for value in values):
+                settled[slot] = _single(slot, values)
+    return settled
+
+
+def _single(slot: str, values: Sequence[Json]) -> Json | Several:
+    """The one value that all of these mean, the fullest spelling of it; Several when they differ."""
+    normal = [normal_form(slot, value) for value in values]
+    if slot == "date":
+        days = {one[1:] if isinstance(one, tuple) else None for one in normal}
+        years = {one[0] for one in normal if isinstance(one, tuple)} - {None}
+        same = len(days) == 1 and len(years) <= 1
+        full = next((place for place, one in enumerate(normal) if isinstance(one, tuple) and one[0]), -1)
+        return values[full] if same or len(set(values)) == 1 else Several(tuple(values))
+    same = len(set(normal)) == 1 and (None not in normal or len({str(value) for value in values}) == 1)
+    return values[-1] if same else Several(tuple(values))
 
 
 def _slot_name(raw: str) -> str | None:
@@ -56,8 +107,8 @@ def _slots(value: Json, depth: int = 0) -> dict[str, Json]:
     return {}
 
 
-def _objects(text: str) -> Iterator[Json]:
-    """Every top-level ``{...}`` of the text as JSON, repaired when needed."""
+def _objects(text: str) -> Iterator[tuple[Json, int]]:
+    """Every top-level ``{...}`` of the text as JSON, repaired when needed, and where it starts."""
     decoder = json.JSONDecoder()
     place = text.find("{")
     while place >= 0:
@@ -65,7 +116,7 @@ def _objects(text: str) -> Iterator[Json]:
             value, end = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             value, end = _repaired(text[place : place + 5000]), text.find("}", place) + 1 or len(text)
-        yield value
+        yield value, place
         place = text.find("{", end)
 
 

@@ -188,6 +188,47 @@ def test_slots_are_read(why: str, text: str, slots: tuple[Json, ...] | None) -> 
     assert (None if found is None else (found["date"], found["time"], found["people"])) == slots
 
 
+SENTENCE_BOOKINGS = [
+    ("I've booked a table for 4 people on March 5th at 7:30 PM.", ("March 5", "19:30", 4)),
+    ("A reservation for two on the 7th of May 2025 at half past seven in the evening.", ("2025-05-07", "7:30 pm", 2)),
+    ("Booked for May 7, 2025, 19:30, four guests.", ("2025-05-07", "19:30", 4)),
+    ("Dinner for **four** on 05/07 at 7 pm. See you on May 7!", ("05/07", "19:00", 4)),
+    ("Your party of six is booked for 2025-03-02 at noon.", ("2025-03-02", "12:00", 6)),
+    ("Confirmed: Wednesday, May 7th at 7 p.m., twenty-two people", ("05/07", "19:00", 22)),
+    ("A table for 2 hours for 3 persons, 7 May, eight o'clock in the evening", ("05/07", "20:00", 3)),
+    ("Date: May 7, Time: 7 pm, People: 4", ("05/07", "19:00", 4)),
+    ("Date: May 7. It is a table for four at 7 pm.", ("05/07", "19:00", 4)),
+]
+
+
+@pytest.mark.parametrize(("text", "booking"), SENTENCE_BOOKINGS)
+def test_a_booking_told_in_a_sentence_is_read(text: str, booking: tuple[Json, Json, Json]) -> None:
+    expected = dict(zip(("date", "time", "people"), booking, strict=True))
+    assert graded("entity_extraction", {"expected": expected}, text).score == 100.0
+
+
+OPEN_BOOKINGS = [
+    ("A table for 4 on May 7 at 7-8 pm.", "wrong", "a range of times"),
+    ("A table for 4 or 5 people on May 7 at 7 pm.", "wrong", "an alternative"),
+    ("A table for 4 on May 7 at 7 pm, or at 8 pm.", "ambiguous", "two times"),
+    ('{"date": "May 7", "time": "7 pm", "people": 4}\n{"date": "May 8", "time": "7 pm", "people": 4}', "ambiguous",
+     "two bookings side by side"),
+    ('{"date": "May 8", "time": "7 pm", "people": 4}\nSorry: {"date": "May 7", "time": "7 pm", "people": 4}', "correct",
+     "the first one is taken back"),
+    ('Format: {"date": "YYYY-MM-DD", "time": "HH:MM", "people": 0}\n{"date": "May 7", "time": "7 pm", "people": 4}',
+     "correct", "a pattern is no booking"),
+    ('{"date": "May 7", "time": "7 pm", "people": 4}\n{"date": "2025-05-07", "time": "19:00", "people": "four"}',
+     "correct", "the same booking twice"),
+    ("I will book it.", "no_answer", "nothing of a booking"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "verdict", "why"), OPEN_BOOKINGS)
+def test_several_values_of_a_slot_are_no_answer(text: str, verdict: str, why: str) -> None:
+    booking = {"expected": {"date": "2025-05-07", "time": "19:00", "people": 4}}
+    assert graded("entity_extraction", booking, text).verdict == verdict, why
+
+
 @given(st.text(alphabet=st.sampled_from(list("0123456789:/- ampontseven{}\"',datimeople")), max_size=60))
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_read(text: str) -> None:
@@ -197,7 +238,21 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{" * 20_000, "Weather " * 20_000, "A." * 30_000, "```" * 20_000, "- " * 20_000, "not the " * 20_000]
+    "text",
+    [
+        "{" * 20_000,
+        "Weather " * 20_000,
+        "A." * 30_000,
+        "```" * 20_000,
+        "- " * 20_000,
+        "not the " * 20_000,
+        "twenty " * 20_000,
+        "7 pm to " * 10_000,
+        "May 7 to " * 10_000,
+        "for 4 " * 20_000,
+        "1" * 100_000,
+        " " * 200_000,
+    ],
 )
 def test_long_hostile_text_is_read_quickly(text: str) -> None:
     start = time.process_time()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from lic_pipeline.records import Extraction, Reply, Rung, Shard, Strategy
+from lic_pipeline.tasks.fences import fenced_blocks, without_fences
 from lic_pipeline.tasks.messages import bullets, concat_bullets
 from lic_pipeline.tasks.text import (
     count_questions,
-    fenced_blocks,
     label_without_answer,
     reasoning_flags,
     sentences,
     unanswered,
     visible_text,
-    without_fences,
 )
 
 VISIBLE = [
