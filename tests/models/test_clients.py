@@ -151,6 +151,20 @@ def test_the_usual_key_does_not_travel_to_another_host(
     assert set(server.keys) == {"Bearer none", "Bearer own-canary-0123456789"}
 
 
+def test_a_request_says_nothing_of_the_machine_it_comes_from(serve: Any, entry_for: Any) -> None:
+    server = serve()
+    ask(entry_for(server))
+    assert {"authorization", "content-type"} <= server.headers
+    assert not [name for name in server.headers if name.startswith("x-stainless")]
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
+def test_the_path_follows_base_url_whatever_its_last_slash(serve: Any, entry_for: Any, path: str) -> None:
+    server = serve()
+    ask(entry_for(server, base_url=server.url.removesuffix("/v1") + path))
+    assert server.paths == [f"{path.rstrip('/')}/chat/completions"]
+
+
 def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="set OPENAI_API_KEY"):

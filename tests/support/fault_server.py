@@ -127,7 +127,8 @@ class FaultServer:
     """``script`` names the faults of the next requests ("ok" = none); after it, ``chance`` draws them from ``seed``.
 
     ``allowed``: more requests in flight than this are answered 429. Counts: ``answered`` replies sent in full,
-    ``faults`` by kind, ``repeats`` requests answered more than once, ``most_in_flight``.
+    ``faults`` by kind, ``repeats`` requests answered more than once, ``most_in_flight``, ``keys`` sent,
+    names of ``headers``.
     """
 
     def __init__(
@@ -159,6 +160,7 @@ class FaultServer:
         self.bodies: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.keys: Counter[str] = Counter()
+        self.headers: set[str] = set()
         self.times: list[float] = []
         self._by_request: Counter[str] = Counter()
         self._random = random.Random(seed)
@@ -278,6 +280,7 @@ class _Connection(asyncio.Protocol):
         server.most_in_flight = max(server.most_in_flight, server.in_flight)
         self.authorization = headers.get("authorization", "")
         server.keys[self.authorization] += 1
+        server.headers.update(headers)
         body = json.loads(content)
         if server.keep:
             server.bodies.append(body)

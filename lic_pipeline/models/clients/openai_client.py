@@ -24,6 +24,10 @@ from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.records import Json, Reply
 
 OFFICIAL = "https://api.openai.com/v1"
+_ABOUT_THIS_MACHINE = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+_ABOUT_THIS_CALL = ("Retry-Count", "Read-Timeout")
+"""Headers of the package that describe machine and call to the provider: not its business, and a fifth of the cost."""
+
 _NO_KEY = "none"
 """What an endpoint without a key is sent: the package refuses to send nothing."""
 
@@ -33,7 +37,7 @@ class OpenAIClient:
 
     def __init__(self, entry: ModelEntry, connections: int) -> None:
         import httpx2
-        from openai import AsyncOpenAI, DefaultAioHttpClient
+        from openai import AsyncOpenAI, DefaultAioHttpClient, Omit
 
         self._entry = entry
         self._secret = find_key(entry)
@@ -52,8 +56,13 @@ class OpenAIClient:
             base_url=base_url,
             max_retries=0,
             timeout=timeout,
+            default_headers={f"X-Stainless-{name}": Omit() for name in _ABOUT_THIS_MACHINE},
             http_client=DefaultAioHttpClient(timeout=timeout, limits=limits, verify=_certificates()),
         )
+
+        base = self._client.base_url
+        self._url = str(base.copy_with(raw_path=base.raw_path + b"chat/completions"))
+        self._options: Any = {"headers": {f"X-Stainless-{name}": Omit() for name in _ABOUT_THIS_CALL}}
 
     async def complete(self, request: ModelRequest) -> Reply:
         """One POST to ``chat/completions``. Raises classes of ``models.errors``."""
@@ -84,7 +93,9 @@ class OpenAIClient:
         import openai
 
         try:
-            response: Any = await self._client.post("/chat/completions", cast_to=self._response_type, body=body)
+            response: Any = await self._client.post(
+                self._url, cast_to=self._response_type, body=body, options=self._options
+            )
         except openai.APIStatusError as error:
             return error.response.status_code, error.response.headers, error.response.content
         except openai.APIConnectionError as error:
