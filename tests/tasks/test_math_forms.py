@@ -42,6 +42,19 @@ VALUES = [
     ("Final answer: two-thirds of the pie", "2/3", "fraction in words with a hyphen"),
     ("Final answer: three quarters", "0.75", "fraction in words, quarters"),
     ("Final answer: one half", "0.5", "fraction in words, half"),
+    ("Final answer: a quarter", "0.25", "a part without a count"),
+    ("Final answer: a third of the cake", "1/3", "a part and what it is of"),
+    ("Final answer: half", "0.5", "half, without article"),
+    ("Final answer: **half** an hour", "0.5", "half of a unit"),
+    ("Final answer: half a dozen", "6", "half of a count"),
+    ("Final answer: a dozen eggs", "12", "a dozen"),
+    ("Final answer: two dozen", "24", "dozens"),
+    ("Final answer: 75 minutes, or 1 hour and 15 minutes", "75", "one quantity in two units"),
+    ("Final answer: 1 hour and 15 minutes (75 minutes)", "75", "the single value of a quantity spelt out"),
+    ("Final answer: 75 minutes, which is 1 hour and 15 minutes", "75", "spelt out after it"),
+    ("Final answer: 3 feet and 4 inches = 40 inches", "40", "spelt out before it"),
+    ("Final answer: $12.50, or 1250 cents", "12.5", "dollars first"),
+    ("Final answer: 3 weeks, i.e. 21 days", "3", "the first of two units"),
     ("Final answer: one and three quarters", "1.75", "mixed number in words"),
     ("Final answer: 8 and 1/2 hours", "8.5", "mixed number with and"),
     ("Final answer: 86/3", "86/3", "fraction"),
@@ -96,6 +109,7 @@ PLACES = [
     ("$18 in all", Rung.WHOLE, "18", "nothing but a value"),
     ("Answer\nIt is 5 in the end, I think.", Rung.CONCLUSION, "5", "no marker without a colon or a heading"),
     ("She buys 3 and 4. So she has 7 in total.", Rung.CONCLUSION, "7", "conclusion"),
+    ("There is no digit here. So the share is a quarter.", Rung.CONCLUSION, "0.25", "a part that ends a sentence"),
     ("So the boat needs 7 hours.\n\nCheck: 7 * 3 = 21, and 21 + 2 = 23.", Rung.CONCLUSION, "7", "a check comes after"),
     ("So there are 9.\n\nLet's verify: 4 + 5 = 9, and 2 * 9 = 18.", Rung.CONCLUSION, "9", "a check comes after"),
     ("So there are 9 of them. Would you like the sum for 30 days?", Rung.CONCLUSION, "9", "a question comes after"),
@@ -138,6 +152,10 @@ NO_VALUE = [
     ("<think>the answer is 8", Rung.FAILED, "reasoning that never ends hides the rest"),
     ("If all count, the answer is 9. If half count, the answer is 4.", Rung.AMBIGUOUS, "two conditions, two values"),
     ("\\boxed{3B + 2}", Rung.FAILED, "a formula is no value"),
+    ("Final answer: 1 hour or 75 minutes", Rung.AMBIGUOUS, "two quantities"),
+    ("Half of the students left early.", Rung.FAILED, "a part of something is no answer"),
+    ("Once I know the first half, I can go on.", Rung.FAILED, "half of a text"),
+    ("The price is half of the other one.", Rung.FAILED, "a relation, no value"),
 ]
 
 
@@ -173,6 +191,19 @@ def test_answer_is_found_where_it_stands(reply: str, rung: Rung, value: str, why
 def test_reply_without_one_answer_yields_none(reply: str, rung: Rung, why: str) -> None:
     extraction = TASK.extract(Reply(text=reply), problem())
     assert (extraction.rung, extraction.answer) == (rung, None), why
+
+
+UNITS_ASKED = [
+    ("How many minutes does it take?", "75"),
+    ("How many hours does it take?", "1.25"),
+    ("How long does it take?", "1.25"),
+]
+
+
+@pytest.mark.parametrize(("question", "value"), UNITS_ASKED)
+def test_of_two_units_the_one_asked_for_counts(question: str, value: str) -> None:
+    extraction = TASK.extract(Reply(text="The answer is 1.25 hours, or 75 minutes."), problem(text=question))
+    assert TASK.score(extraction.answer or "", problem(value)).correct
 
 
 def test_rivals_are_named() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from lic_pipeline.tasks.math.asked import asked_unit, relevance
+from lic_pipeline.tasks.math.units import without_restatements
 from lic_pipeline.tasks.math.values import Number, numbers
 from lic_pipeline.tasks.math.words import number_words
 
@@ -61,7 +62,7 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
         found = list(number_words(text, start, end))
     if not found:
         return Choice()
-    found = _before_reason(text, start, end, found)
+    found = without_restatements(text, _before_reason(text, start, end, found), question)
     outside = _outside_parentheses(text, start, end, found)
     outcome = _outcome(text, outside or found) if len(found) > 1 else None
     if outcome is not None:

@@ -17,14 +17,14 @@ _ONES = """zero one two three four five six seven eight nine ten eleven twelve t
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
 _SMALL = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)} | {"fourty": 40}
 _SCALE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_WORD = "|".join([*sorted(_SMALL, key=len, reverse=True), "hundred", *_SCALE])
+_WORD = "|".join([*sorted(_SMALL, key=len, reverse=True), "hundred", "dozen", *_SCALE])
 _STEMS = """zero one two three four five six seven eight nine ten eleven twel thir fif twenty hundred thousand
-    illion""".split()  # noqa: SIM905 - reads as a list; a part of every number word
+    illion dozen""".split()  # noqa: SIM905 - reads as a list; a part of every number word
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4} | {
     f"{stem}th": n for n, stem in enumerate(("fif", "six", "seven", "eigh", "nin", "ten"), 5)
 }
 _PHRASE = re.compile(
-    rf"(?<![\w-])(?P<sign>(?:negative|minus)\s)?(?P<phrase>(?:an?\s(?=hundred|thousand|million))?(?:{_WORD})"
+    rf"(?<![\w-])(?P<sign>(?:negative|minus)\s)?(?P<phrase>(?:an?\s(?=hundred|thousand|million|dozen))?(?:{_WORD})"
     rf"(?:(?:[\s-]|,\s|\sand\s)(?:{_WORD})){{0,14}})(?:[\s-](?P<part>halves|(?:{'|'.join(_PARTS)})s?)|(?P<half>\sand\sa\s(?:half|quarter)))?(?![\w-])(?P<percent>\spercent|\s?%)?",
     re.IGNORECASE,
 )
@@ -36,17 +36,48 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     r"[\s-]*(?:\w+\s)?(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|steps?|parts?|cases?)\b", re.IGNORECASE
 )
+# "half" or "a quarter" on its own: as a whole answer it may say of what, within a sentence it must end one.
+_LONE_PART = re.compile(
+    rf"(?<![\w-])(?:half\sa\s(?P<dozen>dozen)|(?:an?[\s-])?(?P<half>half)|an?[\s-](?P<part>{'|'.join(_PARTS)}))(?![\w-])"
+    r"(?P<of>\s(?:of\s)?(?:(?:an?|the|his|her|their|my|your|its|all|that|it|them)\b\s?)?[a-z]*)?"
+    r"[\s!*_)}\"']*(?:$|[.;,\n])",
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    r"\b(?:is|are|was|were|equals|be|becomes|to|exactly|about|left with|ate|gets|got|has|leaves)\s[*_\"'$(]{0,4}$",
+    re.IGNORECASE,
+)
 _LONE = frozenset({"one", "zero", "two"})
 
 
-def number_words(text: str, start: int, end: int) -> Iterator[Number]:
+def number_words(text: str, start: int, end: int) -> list[Number]:
     """The values spelled in words between two places of a normalised text, in order."""
-    if not holds_any(text[start:end].lower(), _STEMS):
-        return
+    lowered = text[start:end].lower()
+    found = list(_phrases(text, start, end)) if holds_any(lowered, _STEMS) else []
+    return found if found or not holds_any(lowered, _PARTS) else _lone_part(text, start, end)
+
+
+def _lone_part(text: str, start: int, end: int) -> list[Number]:
+    """The first half, quarter or the like that answers on its own, as a list of at most one."""
+    for match in _LONE_PART.finditer(text, start, end):
+        before = text[max(start, match.start() - 24) : match.start()]
+        if before.strip(" *_:#\n\t\"'$(") and (match["of"] or not _STATED.search(before)):
+            continue
+        value = Fraction(6) if match["dozen"] else Fraction(1, _PARTS[(match["half"] or match["part"]).lower()])
+        words = match.group()[: match.start("of") - match.start()] if match["of"] else match.group()
+        return [Number(value, match.start(), match.end(), words.strip(" .;,!*_)}\"'\n"), word=True)]
+    return []
+
+
+def _phrases(text: str, start: int, end: int) -> Iterator[Number]:
     for match in _PHRASE.finditer(text, start, end):
         before = text[max(start, match.start() - 24) : match.start()]
         at_start = not before.strip(" *_:#\n\t")
-        if _BEFORE.search(before) or (not at_start and _AFTER.match(text, match.end(), end)):
+        if (
+            before.lower().endswith("half ")
+            or _BEFORE.search(before)
+            or (not at_start and _AFTER.match(text, match.end(), end))
+        ):
             continue
         if (
             not match["part"]
@@ -92,8 +123,8 @@ def _parse(phrase: str) -> Fraction | None:
     for word in re.findall(r"[a-z]+", phrase.lower()):
         if word in {"and", "a", "an"}:
             continue
-        if word == "hundred":
-            group = max(group, 1) * 100
+        if word in {"hundred", "dozen"}:
+            group = max(group, 1) * (100 if word == "hundred" else 12)
             previous = 100
         elif word in _SCALE:
             total += max(group, 1) * _SCALE[word]
