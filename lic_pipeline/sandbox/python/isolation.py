@@ -28,6 +28,8 @@ _SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/lib", "/li
 _DEVICES = ("null", "zero", "random", "urandom")
 
 libc = ctypes.CDLL(None, use_errno=True)
+for _name in ("unshare", "setns", "prctl", "mount", "umount2", "syscall", "capset"):
+    getattr(libc, _name, None)  # Looked up now and kept, or each job looks it up anew.
 
 
 def _call(result: int, what: str) -> None:
