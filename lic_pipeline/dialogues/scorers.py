@@ -103,6 +103,7 @@ class EntityExtraction(_WholeReply):
     """Passes when date, time and people of a booking all match after normalisation."""
 
     name = "entity_extraction"
+    scorer_version = 2
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
         """100 when all three slots match; ``detail`` says which did.

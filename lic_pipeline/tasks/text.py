@@ -63,8 +63,8 @@ _REQUEST = re.compile(
 )
 _OFFER = re.compile(
     r"\b(?:(?:is there )?anything else|would you like|do you (?:want|need) (?:me|help|any)|shall i|should i|want me to"
-    r"|need (?:any )?(?:more|further) help|does (?:this|that) (?:help|make sense|answer)|can i help|may i help"
-    r"|any (?:other|more|further) questions|let me know if|feel free)\b",
+    r"|need (?:any )?(?:more|further) help|does (?:this|that)(?: \w+)? (?:help|make sense|answer)|can i help|may i help"
+    r"|(?:any (?:other|more|further)|another) (?:questions?|problem)|something else|let me know if|feel free)\b",
     re.IGNORECASE,
 )
 _SHORT = 600

@@ -131,7 +131,7 @@ def test_a_score_says_what_it_was_measured_on(tmp_path: Path, place: dict[str, J
     line = {"reference_sql": SQL, "response": SQL, **place}
     for response in (SQL, "SELECT 1"):
         output = LineScorer(TASK, base=tmp_path).score(1, json.dumps({**line, "response": response}).encode())
-        assert output["signature"] == f"task:database|policy:robust|ver:1|db:{db}"
+        assert output["signature"] == f"task:database|policy:robust|ver:{TASK.scorer_version}|db:{db}"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lic_pipeline.records import Instruction, Json, Reply
+from lic_pipeline.records import Instruction, Json, Reply, Strategy
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.tasks.text import unanswered
@@ -109,3 +109,24 @@ def test_solutions_without_marker_are_read_by_their_conclusion(shared_data: Path
         right += robust(task, plain.strip(), instruction) == 100.0
     assert total == 1319
     assert right / total >= 0.97
+
+
+def test_rule_labels_of_math_agree_with_the_recorded_ones(shared_data: Path) -> None:
+    """Attempt or not, over the SHARDED replies labelled there; FULL and CONCAT replies (no labels) are all attempts."""
+    task = get_task("math")
+    asked = Instruction(instruction_id="x", task="math", benchmark="gsm8k", text="")
+    counts = {(recorded, found): 0 for recorded in (True, False) for found in (True, False)}
+    for row in lines(shared_data / "lic_logs/viewer_math.jsonl"):
+        reply = ""
+        for entry in row["trace"]:
+            if entry["role"] == "assistant":
+                reply = entry["content"] or ""
+                if row["conv_type"] in {"full", "concat"}:
+                    assert task.label(Reply(text=reply), asked) is Strategy.ANSWER_ATTEMPT, row["conv_id"]
+            if entry["role"] == "log" and entry["content"].get("type") == "system-verification":
+                recorded = entry["content"]["response"]["response_type"] == "answer_attempt"
+                counts[recorded, task.label(Reply(text=reply), asked) is Strategy.ANSWER_ATTEMPT] += 1
+    right = counts[True, True]
+    assert sum(counts.values()) == 839
+    assert right / (right + counts[False, True]) >= 0.87
+    assert right / (right + counts[True, False]) >= 0.94

@@ -18,9 +18,7 @@ from lic_pipeline.tasks.actions.match import Functions, plain_name
 _NAME = r"[\"']?([\w.:-]{1,200})[\"']?"
 _CALL_TAG = r"(?:\w{1,20}:)?(?:invoke|tool|function|tool_call|call)\b"
 _ARGUMENT_TAG = r"(?:\w{1,20}:)?(?:parameter|param|argument|arg)\b"
-_INVOKE = re.compile(
-    rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s*(?:/>|>((?:[^<]|<(?!/?{_CALL_TAG}))*)</{_CALL_TAG}\s*>)"
-)
+_INVOKE = re.compile(rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s*(?:/>|>((?:[^<]|<(?!/?{_CALL_TAG}))*)</{_CALL_TAG}\s*>)")
 _EQUALS_TAG = re.compile(rf"<function={_NAME}>(.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL)
 _PARAMETER = re.compile(
     rf"<{_ARGUMENT_TAG}(?:\s+name\s*=\s*|=){_NAME}[^<>]{{0,100}}>((?:[^<]|<(?!/?{_ARGUMENT_TAG}))*)</{_ARGUMENT_TAG}\s*>"

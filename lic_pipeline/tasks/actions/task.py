@@ -45,7 +45,7 @@ class ActionsTask(PlainMessages):
     kind: Literal["binary", "refinement"] = "binary"
     costly = False
     scores_every_turn = True
-    scorer_version = 1
+    scorer_version = 2
     answer_description = "a list of function calls with literal arguments, such as [f(a=1), g(b='x')]"
 
     def check(self, instruction: Instruction) -> None:

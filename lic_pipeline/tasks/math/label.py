@@ -16,15 +16,40 @@ _CONDITION = re.compile(
     r"[^\n]{0,300}?\d",
     re.IGNORECASE,
 )
-# Measured on published conversations: these phrases near the end of a reply without a strict rung separate attempts
-# from discussions of what is missing (agreement with the recorded labels: precision 71% -> 85% at recall 89%).
+# Phrases near the end of a reply that separate discussions of what is missing from attempts; chosen and measured on
+# published conversations (docs/scoring.md). Those that state a lack count wherever they stand; those that also belong
+# to the working of a solution ("Substitute the values") only from its conclusion on.
 _LACKING = re.compile(
-    r"\b(?:(?:i|we)(?:'d|'ll| would| will| still)? (?:\w+ )?need (?!help)(?!to (?:add|find|calc|multi|sub|div))"
-    r"|(?:is|are|information|details|data) (?:needed|required|missing|unknown)"
-    r"|without (?:know|more|addit|that|those|spec|actual)|depends on|not (?:been )?(?:provided|given|specified)"
-    r"|don't (?:know|have)|once (?:you|we)|if you (?:can |could )?(?:provide|tell|give|share)"
-    r"|if you have (?:the )?(?:actual|specific)|illustrat\w+|hypothetical|placeholder|substitute|replace|plug"
-    r"|only (?:know|confirm))",
+    r"\b(?:(?:don't|do not) (?:know|have)|without (?:know|more|addit|that|those|spec|actual)|depends on|unless you"
+    r"|if you (?:can |could )?(?:provide|tell|give|share)|if you have (?:the )?(?:actual|specific)"
+    r"|illustrative|for illustration|hypothetical|placeholder|specific case|in (?:this|that) (?:specific )?example"
+    r"|(?:substitute|replace|plug(?: in)?) (?:\w+ ){0,3}?(?:your|actual|real|correct|specific|assumed|placeholder)"
+    r"|(?:just|simply|you can) (?:substitute|replace|plug)|only (?:know|confirm))",
+    re.IGNORECASE,
+)
+_LACKING_AFTER = re.compile(
+    r"\b(?:(?:i|we)(?:'d|'ll| would| will| still)? (?:\w+ )?need (?!help)(?!(?:to )?(?:first |now |then )?"
+    r"(?:add|find|calc|comput|determin|multi|sub|div|figure))"
+    r"|(?<!all the )(?<!no additional )(?<!no further )(?<!no more )(?:information|details|data) (?:is |are )?"
+    r"(?:needed|required|missing|unknown)"
+    r"|(?<!information )(?<!details )(?<!data )(?:is|are) (?:needed|required|missing|unknown)"
+    r"|not (?:been )?(?:provided|given|specified)|once (?:you|we) (?!have found))",
+    re.IGNORECASE,
+)
+_CONCLUSION = re.compile(
+    r"^[\s>*_#•-]*(?:therefore|thus|hence|so|in conclusion|in total|finally)\b"
+    r"(?![^\n]*\b(?:if|example|case|scenario)\b)"
+    r"[^\n]*\d[^\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OPTIONAL = re.compile(
+    r"(?:^|(?<=[.!?\n)*]))[\s*_]*if (?:you(?:'d| would)? (?:need|want|wish|like|have any)|there (?:are|is) any"
+    r"|further)\b[^.!?\n]*[.!?]?",
+    re.IGNORECASE,
+)
+_WITHHELD = re.compile(
+    r"\bif you (?:can |could )?(?:provide|tell|give|share)|\ban actual (?:number|value)|\(for the example\)"
+    r"|\b(?:please|kindly) (?:provide|confirm|specify) (?:the|your) |\bplease specify\b",
     re.IGNORECASE,
 )
 _TAIL = 600
@@ -37,15 +62,22 @@ def label(text: str, extraction: Extraction) -> Strategy:
         return Strategy.MISSING
     if extraction.rung is Rung.AMBIGUOUS:
         return Strategy.HEDGING
+    tail = text[-_TAIL:].replace("’", "'")
     if extraction.strict:
-        return Strategy.ANSWER_ATTEMPT
+        return Strategy.DISCUSSION if _WITHHELD.search(_OPTIONAL.sub(" ", tail[-_END:])) else Strategy.ANSWER_ATTEMPT
     if extraction.answer is None:
         return label_without_answer(text)
     if len(_CONDITION.findall(text[-4000:])) > 1:
         return Strategy.HEDGING
-    if _LACKING.search(text[-_END:].replace("’", "'")):
+    if _LACKING.search(tail[-_END:]) or _LACKING_AFTER.search(_concluded(tail[-_END:])):
         other = label_without_answer(text)
         return Strategy.DISCUSSION if other is Strategy.REFUSAL else other
-    if declines(text[-_TAIL:]) or count_questions(text[-_TAIL:]):
+    if declines(tail) or count_questions(_OPTIONAL.sub(" ", _concluded(tail))):
         return label_without_answer(text)
     return Strategy.ANSWER_ATTEMPT
+
+
+def _concluded(tail: str) -> str:
+    """The end of a reply, from the last conclusion with a number in it on; all of it without one."""
+    starts = [match.start() for match in _CONCLUSION.finditer(tail)]
+    return tail[starts[-1] :] if starts else tail
