@@ -12,6 +12,7 @@ from lic_pipeline.errors import ConfigError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("lic_pipeline.cli.demo:demo", "The whole graph on our own samples with two personas."),
+    "demo-llm": ("lic_pipeline.cli.demo_llm:demo_llm", "Every setting with a small real model on this machine."),
     "plan": ("lic_pipeline.cli.plan:plan", "What a run would do: conversations, calls, what is done."),
     "run": ("lic_pipeline.cli.run:run", "Run an experiment; resumable at any moment."),
     "status": ("lic_pipeline.cli.status:status", "Wanted, done, missing and why."),
