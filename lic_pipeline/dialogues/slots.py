@@ -61,7 +61,9 @@ def read_slots(text: str) -> dict[str, Json | Several] | None:
 
 def normal_form(slot: str, value: Json) -> DateParts | int | None:
     """The normal form of a slot's value, None when it has none."""
-    return {"date": normal_date, "time": normal_time, "people": normal_people}[slot](value)
+    if slot == "date":
+        return normal_date(value)
+    return normal_time(value) if slot == "time" else normal_people(value)
 
 
 def _settled(text: str, bookings: list[tuple[dict[str, Json], int]]) -> dict[str, Json | Several]:

@@ -17,6 +17,10 @@ TRUNCATED_REASONING = "truncated_reasoning"
 
 _TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
+_ROLE_TOKENS = re.compile(
+    r"<\|(?:start|im_start|start_header_id)\|>(?:assistant)?\s?|<\|[a-z][a-z_0-9]{1,30}\|>|<｜[^<>｜\n]{1,40}｜>"
+)
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
@@ -77,6 +81,9 @@ def visible_text(text: str) -> tuple[str, bool]:
     """
     if "<" not in text and "THINK]" not in text:
         return text, False
+    if "<|" in text or "<｜" in text:
+        # What a chat template writes around messages; before its final channel stands reasoning.
+        text = _ROLE_TOKENS.sub("", text.rpartition(_FINAL_CHANNEL)[2])
     kept: list[str] = []
     position = depth = 0
     for tag in _REASONING_TAG.finditer(text):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -128,6 +129,19 @@ HUMANEVAL_FORMS: dict[str, tuple[str, str, bool]] = {
     "wrapped afterwards": (py("import functools\ndef _t(values, factor):\n    return sum(values) * factor + 10\ntotal = functools.partial(_t)"), "correct", False),
     "future import": (py("from __future__ import annotations\n\ndef total(values: list[Thing], factor) -> Nope:\n    return sum(values) * factor + 10"), "correct", False),
     "only the body": ("```python\n    return shift(sum(v * factor for v in values))\n```", "correct", False),
+    "only the body, its first line without indentation": ("scaled = [v * factor for v in values]\n    return sum(scaled) + OFFSET", "correct", False),
+    "only the body, without indentation": ("scaled = sum(values) * factor\nreturn shift(scaled)", "correct", False),
+    "only the body, indented by two": ("  return shift(sum(v * factor for v in values))", "correct", False),
+    "a JSON object with the program": (json.dumps({"thought": "add up", "code": GOOD}), "correct", False),
+    "a fenced JSON object with the program": ("```json\n" + json.dumps({"Solution": GOOD}) + "\n```", "correct", False),
+    "a second opening fence": (f"```python\n```python\n{GOOD}\n```\n```", "correct", False),
+    "a closing fence alone": (f"{GOOD}\n```\nThat adds up.", "correct", False),
+    "quote marks as a fence": (f"'''python\n{GOOD}\n'''", "correct", False),
+    "a quoted fence": ("\n".join("> " + line for line in py(GOOD).split("\n")), "correct", False),
+    "a block of Markdown by indentation": ("Here it is:\n\n" + "\n".join("    " + line for line in GOOD.split("\n")) + "\n\nDone.", "correct", False),
+    "marks of a chat template": (f"<|channel|>final<|message|>{py(GOOD)}<|return|>", "correct", False),
+    "an end mark inside the fence": (f"```python\n{GOOD}<|im_end|>\n```", "correct", False),
+    "invisible characters": (py("\ufeff" + GOOD.replace("return", "\u200breturn")), "correct", False),
     "doctest prompts": ("```\n>>> def total(values, factor):\n...     return sum(values) * factor + 10\n```", "correct", False),
     "reasoning first": ("<think>\n```python\ndef total(values, factor): return 0\n```\n</think>\n" + py(GOOD), "correct", False),
     "code that prints instead of returning": (py("def total(values, factor):\n    print(sum(values) * factor + 10)"), "wrong", False),

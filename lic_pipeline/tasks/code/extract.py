@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import textwrap
 from collections.abc import Sequence
@@ -26,6 +27,10 @@ _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "p
 _STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
 _STARTS_SCRIPT = re.compile(r"(?:[A-Za-z_][\w, \[\]]*=[^=]|for\s.+:|while\s.+:|print\s*\(|if\s.+:|with\s.+:|try:)")
 _READS = re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\(\s*0\s*\)|\bos\.read\s*\(\s*0|fileinput")
+_SECOND_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*\n")
+_QUOTED = re.compile(r"[ \t]{0,3}>(?!>) ?")
+_INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
+_PROGRAM_KEYS = ("code", "solution", "program", "python", "function", "answer", "final_answer", "completion")
 _MAX_LOOSE = 100_000
 _MAX_CUTS = 40
 _MAX_STARTS = 20
@@ -49,6 +54,7 @@ def entry_point_of(instruction: Instruction) -> str | None:
 def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
     """The program of a reply: fenced blocks first, else code that stands in the open text. Never raises."""
     text, _ = visible_text(reply.text)
+    text = _from_json(text) or text
     flags = reasoning_flags(reply)
     expected = entry_point_of(instruction)
     bodies = _fenced(text)
@@ -65,6 +71,20 @@ def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
     return _unfenced(text, expected, flags)
 
 
+def _from_json(text: str) -> str | None:
+    """The program of a reply that is one JSON object with the program as a value, fenced or not."""
+    blocks = inner_blocks(text)
+    stripped = (blocks[0].body if len(blocks) == 1 and blocks[0].language in {"", "json"} else text).strip()
+    if not (stripped.startswith("{") and stripped.endswith("}")) or len(stripped) > _MAX_LOOSE:
+        return None
+    try:
+        value = json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
+    found = {str(key).lower(): inner for key, inner in value.items() if isinstance(inner, str)}
+    return next((found[key] for key in _PROGRAM_KEYS if _STARTS_CODE.search(found.get(key, ""))), None)
+
+
 def _fenced(text: str) -> list[str]:
     found = inner_blocks(text)
     python = [_clean(block.body) for block in found if block.language in _PYTHON]
@@ -73,9 +93,13 @@ def _fenced(text: str) -> list[str]:
 
 
 def _clean(body: str) -> str:
-    """Without common indentation, doctest prompts or carriage returns."""
-    body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    """Without a second opening fence, quote marks, doctest prompts or carriage returns."""
+    body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").lstrip("\ufeff")
+    body = _SECOND_FENCE.sub("", body)
     lines = body.split("\n")
+    if len(lines) > 1 and all(_QUOTED.match(line) for line in lines if line.strip()):
+        lines = [_QUOTED.sub("", line) for line in lines]
+        body = "\n".join(lines)
     if any(line.startswith(">>> ") for line in lines) and not any(_STARTS_CODE.match(line) for line in lines):
         lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
         body = "\n".join(lines)
@@ -83,7 +107,9 @@ def _clean(body: str) -> str:
 
 
 def _block(body: str, expected: str | None) -> Block | None:
-    for text in dict.fromkeys((body, textwrap.dedent(body), textwrap.dedent(body.replace("\u00a0", " ")))):
+    for text in dict.fromkeys(
+        (body, textwrap.dedent(body), textwrap.dedent(_INVISIBLE.sub("", body.replace("\u00a0", " "))))
+    ):
         tree = parse(text)
         if tree is not None and tree.body:
             useful = _useful(text, tree, expected)
@@ -156,11 +182,20 @@ def _completed_body(bodies: Sequence[str], instruction: Instruction, expected: s
         return None
     for body in reversed(bodies):
         text = body.strip("\n")
-        if text[:1] in (" ", "\t") and "return" in text:
-            whole = prompt.rstrip() + "\n" + text
+        if "return" not in text or re.search(rf"\bdef\s+{re.escape(expected)}\b", text):
+            continue
+        for candidate in _indented(text):
+            whole = prompt.rstrip() + "\n" + candidate
             if parse(whole) is not None:
                 return whole
     return None
+
+
+def _indented(text: str) -> tuple[str, ...]:
+    """A function body as it stands, with the indentation its first line lost, and indented as a whole."""
+    if text[:1] in (" ", "\t"):
+        return text, textwrap.indent(textwrap.dedent(text), "    ")
+    return textwrap.indent(text, "    "), "    " + text
 
 
 def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extraction:
@@ -172,6 +207,8 @@ def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extrac
     if whole is not None and whole.useful:
         return Extraction(answer=whole.text, rung=Rung.WHOLE, flags=flags)
     lines = text.split("\n")
+    if not any(_starts(line, expected) for line in lines):
+        lines = [line[4:] if line.startswith("    ") else line for line in lines]  # a block of Markdown by indentation
     position, tries = 0, 0
     while position < len(lines) and tries < _MAX_STARTS:
         if not _starts(lines[position], expected):

@@ -21,6 +21,7 @@ _EXPECTS_MORE = frozenset(
 )
 _CONTINUES = _EXPECTS_MORE | {"END", "ASC", "DESC", "NULLS"}
 _PROSE_LINE = re.compile(r"[ \t]*(?:[-*•#>]|\d+[.)])?[ \t]*[A-Z][a-z']+(?:[ ,][^\n]*?)?(?:\s[a-z']+){2}")
+_NEXT_PART = re.compile(r"[ \t#*]*[A-Z][a-z]{2,15}\**:")
 _ARTICLES = frozenset({"the", "a", "an", "each", "your", "our", "this", "that", "these", "those", "all", "any", "its"})
 _WRITING = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE"})
 _WINDOW = 8_000
@@ -125,4 +126,9 @@ def _ends_before(text: str, tokens: list[Token], i: int) -> bool:
     line = text[text.rfind("\n", 0, token.start) + 1 : end if end >= 0 else len(text)]
     if wants_more and not blank:
         return False
-    return blank or token.kind == "bad" or token.text in ("*", "-", ".") or _PROSE_LINE.match(line) is not None
+    return (
+        blank
+        or token.kind == "bad"
+        or token.text in ("*", "-", ".")
+        or bool(_PROSE_LINE.match(line) or _NEXT_PART.match(line))
+    )

@@ -11,6 +11,7 @@ from itertools import islice
 
 from lic_pipeline.records import Extraction, Rung, Strategy
 from lic_pipeline.tasks.database.bare import bare_queries, looks_like_query
+from lic_pipeline.tasks.database.plain import plain
 from lic_pipeline.tasks.database.tokens import canonical, is_one_query, statements, tokenize
 from lic_pipeline.tasks.fences import inner_blocks, without_fences
 from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
@@ -45,6 +46,7 @@ _JSON_KEYS = ("sql", "query", "sql_query", "final_query", "answer", "final_answe
 
 def find(text: str) -> Extraction:
     """The query of a visible reply: block, whole, marker, then loose; ``ambiguous`` for queries under conditions."""
+    text = plain(text)
     blocks = _blocks(text)
     if blocks:
         return _choose(text, blocks)
@@ -166,6 +168,7 @@ def _json_query(text: str) -> str | None:
         return None
     if not isinstance(value, dict):
         return None
+    value = {str(key).lower(): inner for key, inner in value.items()}
     found = [value[key] for key in _JSON_KEYS if isinstance(value.get(key), str) and is_one_query(value[key])]
     return found[0].strip() if found else None
 
