@@ -214,6 +214,49 @@ FORMS = [
         "wrong",
         "text stays text where a number is asked",
     ),
+    (
+        '<tool_call>\n<tool_call name="lamp.set" arguments={"room": "hall", "level": 3}/>\n</tool_call>\n'
+        '<tool_call name="lamp.set" arguments={"room": "Guest-Room", "level": 7}/>',
+        Rung.BLOCK,
+        "correct",
+        "arguments as an attribute",
+    ),
+    (
+        '[TOOL_CALLS]lamp.set[ARGS]{"room": "hall", "level": 3}'
+        '[TOOL_CALLS]lamp.set[ARGS]{"room": "Guest-Room", "level": 7}',
+        Rung.BLOCK,
+        "correct",
+        "arguments behind a mark",
+    ),
+    (
+        '<|tool_call_begin|>functions.lamp.set:0<|tool_call_argument_begin|>{"room": "hall", "level": 3}'
+        "<|tool_call_end|><|tool_call_begin|>functions.lamp.set:1<|tool_call_argument_begin|>"
+        '{"room": "Guest-Room", "level": 7}',
+        Rung.BLOCK,
+        "correct",
+        "numbered names between marks of a chat template",
+    ),
+    (
+        "<tool_call>lamp.set\n<arg_key>room</arg_key>\n<arg_value>hall</arg_value>\n<arg_key>level</arg_key>\n"
+        "<arg_value>3</arg_value>\n</tool_call>\n<tool_call>lamp.set\n<arg_key>room</arg_key>\n"
+        "<arg_value>Guest-Room</arg_value>\n<arg_key>level</arg_key>\n<arg_value>7</arg_value>\n</tool_call>",
+        Rung.BLOCK,
+        "correct",
+        "pairs of elements",
+    ),
+    (
+        '{"lamp.set": [{"room": "hall", "level": 3}, {"room": "Guest-Room", "level": 7}]}',
+        Rung.WHOLE,
+        "correct",
+        "keyed by function, a list of calls",
+    ),
+    (
+        '{"name": "lamp.set", "arguments": {"room": "hall", "level": 3}}\n'
+        '{"name": "lamp.set", "arguments": {"room": "Guest-Room", "level": 7}}',
+        Rung.BLOCK,
+        "correct",
+        "one JSON object a line",
+    ),
     (f"[{HALL}]", Rung.WHOLE, "wrong_count", "one call too few"),
     (f"[{HALL}, {GUEST}, {GUEST}]", Rung.WHOLE, "wrong_count", "one call too many"),
     (f"[{HALL}, {HALL}]", Rung.WHOLE, "wrong", "one reference call is not met"),

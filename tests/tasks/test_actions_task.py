@@ -159,6 +159,10 @@ HOSTILE = [
     "<invoke name='bell.ring'>" + "<parameter name='times'>" * 40_000,
     "<invoke name='bell.ring'>" + "<" * 500_000,
     "<function=bell.ring>" * 40_000,
+    "bell.ring[ARGS]{" * 40_000,
+    "<tool_call>bell.ring<arg_key>times</arg_key><arg_value>1</arg_value>" * 5_000,
+    "a." * 200_000,
+    "functions." * 40_000,
     "Action: bell.ring\nAction Input: {" * 30_000,
     "Action: bell.ring\nAction Input: 1\n" * 30_000,
 ]

@@ -21,7 +21,7 @@ from lic_pipeline.tasks.actions.calls import (
     render_calls,
 )
 from lic_pipeline.tasks.actions.json_calls import parse_json
-from lic_pipeline.tasks.actions.markup import in_steps, in_tags
+from lic_pipeline.tasks.actions.markup import before_objects, in_pairs, in_steps, in_tags
 from lic_pipeline.tasks.actions.match import Functions, plain_name
 from lic_pipeline.tasks.fences import Fence, inner_blocks
 
@@ -61,9 +61,10 @@ def find_calls(text: str, known: Functions) -> Found:
     stripped = text.strip()
     if not stripped:
         return Found(Rung.FAILED)
-    steps = in_steps(text, known)
-    if _counts(steps, known):
-        return Found(Rung.BLOCK, tuple(steps))
+    for read_markup in (in_steps, in_pairs, before_objects):
+        marked = read_markup(text, known)
+        if _counts(marked, known):
+            return Found(Rung.BLOCK, tuple(marked))
     fenced = _in_fences(text, known)
     if fenced is not None:
         return fenced

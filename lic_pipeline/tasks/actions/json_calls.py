@@ -73,6 +73,10 @@ def _object_calls(element: Json) -> list[Call]:
             return [Call(element[key].strip(), _arguments(element))]
     if all(isinstance(value, dict) for value in element.values()):
         return [Call(str(name), dict(value)) for name, value in element.items()]
+    if all(
+        isinstance(value, list) and value and all(isinstance(one, dict) for one in value) for value in element.values()
+    ):
+        return [Call(str(name), dict(one)) for name, value in element.items() for one in value]
     raise CallSyntaxError("a call object has no name")
 
 

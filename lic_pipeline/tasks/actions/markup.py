@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from lic_pipeline.records import Json
 from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, closing, python_data, too_deep
@@ -22,6 +23,14 @@ _INVOKE = re.compile(rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s*(?:/>|>((?:[^<]|<(?!
 _EQUALS_TAG = re.compile(rf"<function={_NAME}>(.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL)
 _PARAMETER = re.compile(
     rf"<{_ARGUMENT_TAG}(?:\s+name\s*=\s*|=){_NAME}[^<>]{{0,100}}>((?:[^<]|<(?!/?{_ARGUMENT_TAG}))*)</{_ARGUMENT_TAG}\s*>"
+)
+_KEYED = re.compile(
+    r"<tool_call>\s*([\w.:-]{1,200})\s*((?:<arg_key>[^<]*</arg_key>\s*<arg_value>[^<]*</arg_value>\s*)+)"
+)
+_PAIR = re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>([^<]*)</arg_value>")
+_BEFORE_OBJECT = re.compile(
+    rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s+arguments\s*=\s*['\"]?(?=\{{)"
+    r"|(?<![\w.])(?:functions\.)?([A-Za-z_][\w.]{0,200})(?::\d{1,3}|\[ARGS\])\s*(?=\{)"
 )
 _STEP = re.compile(
     r"^[ \t>*-]*Action(?:[ \t]\d+)?[ \t]*[:=][ \t*]*[`\"'\[]?([A-Za-z_][\w.]*)[`\"'\]]?(?:\(\))?[ \t*]*\n\s*"
@@ -53,6 +62,36 @@ def _tagged_call(name: str, body: str, known: Functions) -> Call:
         declared = _declared(name, known)
         return Call(name, {key: _value(value, declared.get(key)) for key, value in given})
     return Call(name, arguments_from(body.strip()))
+
+
+def in_pairs(text: str, known: Functions) -> list[Call]:
+    """Calls written ``<tool_call>f<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>``."""
+    calls = []
+    for match in islice(_KEYED.finditer(text), _MOST_CALLS):
+        declared = _declared(match[1], known)
+        given = {key.strip(): _value(value, declared.get(key.strip())) for key, value in _PAIR.findall(match[2])}
+        calls.append(Call(match[1], given))
+    return calls
+
+
+def before_objects(text: str, known: Functions) -> list[Call]:
+    """Calls written ``f[ARGS]{"x": 1}``, ``functions.f:0{"x": 1}`` or ``<tool_call name="f" arguments={"x": 1}/>``.
+
+    None when one of them is unreadable.
+    """
+    calls: list[Call] = []
+    for match in islice(_BEFORE_OBJECT.finditer(text), _MOST_CALLS):
+        name = match[1] or match[2]
+        if known and plain_name(name) not in known:
+            continue
+        end = closing(text, match.end(), match.end() + _SPAN)
+        if end is None:
+            return []
+        try:
+            calls.append(Call(name, arguments_from(text[match.end() : end])))
+        except CallSyntaxError:
+            return []
+    return calls
 
 
 def in_steps(text: str, known: Functions) -> list[Call]:
