@@ -37,7 +37,9 @@ def _parameters(runtime: Any, weights: str, threads: int, context: int) -> Any:
     parameters.n_parallel = 1
     parameters.cache_prompt = False
     parameters.n_ctx = context
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
+        cpu.n_threads = threads
+        cpu.poll = 0  # threads that spin while they wait starve whatever else runs, and are starved themselves
     parameters.offline = True
     parameters.ui = False
     return parameters
