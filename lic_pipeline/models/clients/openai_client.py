@@ -51,12 +51,13 @@ class OpenAIClient:
         # the limiter lets calls be in flight, so no call waits here unseen.
         timeout = httpx2.Timeout(entry.patience.attempt_s, connect=min(30.0, entry.patience.attempt_s))
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
+        unsaid: Any = {f"X-Stainless-{name}": Omit() for name in _ABOUT_THIS_MACHINE}
         self._client = AsyncOpenAI(
             api_key=self._secret or _NO_KEY,
             base_url=base_url,
             max_retries=0,
             timeout=timeout,
-            default_headers={f"X-Stainless-{name}": Omit() for name in _ABOUT_THIS_MACHINE},
+            default_headers=unsaid,
             http_client=DefaultAioHttpClient(timeout=timeout, limits=limits, verify=_certificates()),
         )
 
