@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import dagster as dg
 
 from assets.benchmarks import RAW_ASSETS, instructions
+from assets.judging import judgements
 from assets.metrics import metrics
 from assets.partitions import AUTOMATIC_TAG, MODELS, model_key, partition_key
 from assets.reports import benchmark_report, validation_report
@@ -25,7 +26,7 @@ PREPARE = dg.define_asset_job(
 )
 EVALUATE = dg.define_asset_job(
     "evaluate",
-    selection=dg.AssetSelection.assets(*conversations.keys, *scoring.keys),
+    selection=dg.AssetSelection.assets(*conversations.keys, *judgements.keys, *scoring.keys),
     description="Conversations to scores, by task and model. Calls the model: a paid one spends.",
 )
 PUBLISHED = dg.AssetSelection.assets(*metrics.keys, *benchmark_report.keys, *validation_report.keys)

@@ -11,10 +11,14 @@ from assets.checks.layer import blocks, spec_breaks
 from assets.checks.scores import scores_check
 from assets.partitions import BY_TASK_AND_MODEL, task_and_model
 from assets.simulation import SETTING_OF
+from lic_pipeline.config import Home
+from lic_pipeline.errors import UnknownNameError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.scoring.stage import score_manifest
+from lic_pipeline.simulation.experiment_store import find_experiment
+from lic_pipeline.simulation.judging import judged_task
 from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
@@ -40,7 +44,7 @@ Rows = list[dict[str, Any]]
     specs=[
         dg.AssetSpec(
             "extracted_answers",
-            deps=list(SETTING_OF),
+            deps=[*SETTING_OF, "judgements"],
             group_name="scoring",
             kinds={"parquet"},
             description="One row per answer attempt: what current code finds beside what the loop recorded.",
@@ -86,7 +90,8 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
             scored = read_partition(lake, SCORES, partition) or []
         else:
             with ledger.open() as book:
-                found, scored = _scored(lake, task, model.alias, manifest, book)
+                judged = _as_judged(home.home(), experiment, task, book)
+                found, scored = _scored(lake, judged, model.alias, manifest, book)
             changed.append((partition, fingerprint, found, scored))
         answers += found
         scores += scored
@@ -97,6 +102,14 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
             write_partition(lake, SCORES, partition, scored)
             write_fingerprint(lake, partition, fingerprint)
     yield from _results(lake, task_name, model.alias, answers, scores, check)
+
+
+def _as_judged(home: Home, experiment: str, task: Task, book: Ledger) -> Task:
+    """The task as it scores in this experiment; imported conversations belong to none that is known here."""
+    try:
+        return judged_task(task, find_experiment(home, experiment), book)
+    except UnknownNameError:
+        return task
 
 
 def _scored(lake: Path, task: Task, model: str, manifest: Rows, book: Ledger) -> tuple[Rows, Rows]:

@@ -95,7 +95,7 @@ def conversations(
     plan = plan_for(lake, _restricted(experiment, selected), task, model)
     with ledger.open() as book:
         try:
-            budget = _budget(context, experiment, model)
+            budget = budget_for(context, experiment, model)
             outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget)
         except InterruptedRunError as error:
             # Dagster must see its own interrupt, and that it was asked for: else a run stopped by Ctrl-C or SIGTERM
@@ -109,7 +109,7 @@ def conversations(
     yield from _results(plan, store, outcome, selected, experiment)
 
 
-def _budget(context: dg.AssetExecutionContext, experiment: Experiment, model: ModelEntry) -> Budget | None:
+def budget_for(context: dg.AssetExecutionContext, experiment: Experiment, model: ModelEntry) -> Budget | None:
     """What may be spent: a run that started by itself has the budget its models opted in with."""
     if context.run.tags.get(AUTOMATIC_TAG) != "true":
         return caps.budget_of(experiment)

@@ -12,7 +12,7 @@ warnings.filterwarnings("ignore", category=dg.BetaWarning)
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 load_env_file()
 
-from assets import automation, benchmarks, metrics, reports, scoring, sharding, simulation  # noqa: E402
+from assets import automation, benchmarks, judging, metrics, reports, scoring, sharding, simulation  # noqa: E402
 from resources.home import HomeResource  # noqa: E402
 from resources.ledger import LedgerResource  # noqa: E402
 
@@ -25,6 +25,7 @@ defs = dg.Definitions(
         sharding.sharded_instructions,
         sharding.approved_instructions,
         simulation.conversations,
+        judging.judgements,
         scoring.scoring,
         metrics.metrics,
         reports.benchmark_report,

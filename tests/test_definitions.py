@@ -24,7 +24,7 @@ GROUPS = {
     "benchmarks": {*RAW, "instructions"},
     "sharding": {"sharded_instructions", "approved_instructions"},
     "simulation": CONVERSATIONS,
-    "scoring": {"extracted_answers", "scores"},
+    "scoring": {"judgements", "extracted_answers", "scores"},
     "metrics": set(TABLES),
     "reports": {"benchmark_report", "validation_report"},
 }
@@ -34,6 +34,7 @@ CHECKS = {
     ("sharded_instructions", "shards_present"): True,
     ("approved_instructions", "items_approved"): True,
     **{(name, "conversation_invariants"): True for name in CONVERSATIONS},
+    ("judgements", "every_summary_judged"): False,
     ("scores", "scores_consistent"): True,
     **{(name, "within_range"): True for name in TABLES},
     ("validation_report", "tables_as_specified"): False,

@@ -56,9 +56,10 @@ class Launcher:
 
         if not self._instance.has_dynamic_partition("model", model_key(model)):
             self._instance.add_dynamic_partitions("model", [model_key(model)])
-        config = {"ops": {"conversations": {"config": {"experiment": experiment.name}}}}
+        chosen = {"config": {"experiment": experiment.name}}
+        config = {"ops": {"conversations": chosen, "judgements": chosen}}
         held = [asset_name(setting) for setting in experiment.settings_for(task)]
-        assets = [*held, "extracted_answers", "scores"]
+        assets = [*held, "judgements", "extracted_answers", "scores"]
         self._run("evaluate", partition_key=partition_key(task, model), config=config, assets=assets)
 
     def publish(self) -> None:

@@ -39,6 +39,10 @@ UserModel = Annotated[
 SystemModel = Annotated[
     str | None, typer.Option("--system-model", help="Model that labels and extracts.", envvar="LIC_SYSTEM_MODEL")
 ]
+JudgeModel = Annotated[
+    str | None,
+    typer.Option("--judge-model", help="Model that judges summaries (default: lexical).", envvar="LIC_JUDGE_MODEL"),
+]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Sampling temperature.")]
 Connections = Annotated[
     int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Conversations held at once.")

@@ -13,6 +13,7 @@ import typer
 from lic_pipeline.cli.options import (
     AsJson,
     ExperimentName,
+    JudgeModel,
     Limit,
     Models,
     Runs,
@@ -47,6 +48,7 @@ def plan(
     simulator: Simulator = None,
     user_model: UserModel = None,
     system_model: SystemModel = None,
+    judge_model: JudgeModel = None,
     temperature: Temperature = None,
     explain: Explain = None,
     as_json: AsJson = False,
@@ -73,6 +75,7 @@ def plan(
             simulator=None if simulator is None else simulator.value,
             user_model=user_model,
             system_model=system_model,
+            judge_model=judge_model,
             temperature=temperature,
         )
         _require_roles(choice)

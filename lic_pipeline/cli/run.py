@@ -10,6 +10,7 @@ from lic_pipeline.cli.options import (
     BudgetUsd,
     Connections,
     ExperimentName,
+    JudgeModel,
     Limit,
     Models,
     Runs,
@@ -35,6 +36,7 @@ def run(
     simulator: Simulator = None,
     user_model: UserModel = None,
     system_model: SystemModel = None,
+    judge_model: JudgeModel = None,
     temperature: Temperature = None,
     max_connections: Connections = None,
     budget_usd: BudgetUsd = None,
@@ -61,6 +63,7 @@ def run(
         simulator=None if simulator is None else simulator.value,
         user_model=user_model,
         system_model=system_model,
+        judge_model=judge_model,
         temperature=temperature,
     )
     caps = Caps(max_connections, budget_usd, budget_tokens, yes)

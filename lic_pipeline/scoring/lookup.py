@@ -29,8 +29,8 @@ def find_task(name: str, judge: str | None = None) -> Scorable:
         raise ConfigError(f"--judge is for the task summary; {name} needs none")
     if judge != LEXICAL:
         raise ConfigError(
-            f"--judge {judge}: judging by a model comes with model access, which lic score does not have; "
-            "use --judge lexical, or put verdicts into the lines"
+            f"--judge {judge}: lic score calls no model; use --judge lexical, or put a model's verdicts into the lines "
+            "(lic run --judge-model has a model judge the summaries of a run)"
         )
     from lic_pipeline.tasks.summary.task import Summary
 

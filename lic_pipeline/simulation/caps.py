@@ -79,6 +79,8 @@ def _roles(experiment: Experiment, model: ModelEntry) -> list[ModelEntry]:
     roles = [model]
     if simulator_mode(experiment, model) == "llm":
         roles += [get_model(name) for name in (experiment.user_model, experiment.system_model) if name]
+    if experiment.judge_model and experiment.covers("summary"):
+        roles.append(get_model(experiment.judge_model))
     return roles
 
 

@@ -14,6 +14,7 @@ from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.tokens import estimate_texts
 from lic_pipeline.records import DERIVED, SINGLE_TURN, Setting, Usage
+from lic_pipeline.simulation.judging import judge_of
 from lic_pipeline.simulation.parameters import assistant_parameters, role_models
 from lic_pipeline.simulation.plan import Approved, Plan
 
@@ -102,6 +103,9 @@ def _of_conversation(plan: Plan, item: Approved, setting: Setting, reply: int, *
         asked = 0 if setting in SINGLE_TURN or setting in DERIVED else len(said) - 1
         found["user"] = Cost(asked, asked * (_ROLE_PROMPT + shards_total + history // 2), asked * _UTTERANCE_TOKENS)
         found["system"] = Cost(len(said), len(said) * (_ROLE_PROMPT + shards_total + reply), len(said) * _LABEL_TOKENS)
+    if judge_of(plan.experiment, plan.task.name) is not None:
+        insights = [str(insight.get("insight", "")) for insight in item.instruction.reference.get("insights", ())]
+        found["judge"] = Cost(1, _ROLE_PROMPT + estimate_texts(insights) + reply, _LABEL_TOKENS * len(insights))
     return found
 
 
@@ -122,6 +126,9 @@ def _user_tokens(plan: Plan, item: Approved, setting: Setting) -> list[int]:
 
 def _priced(plan: Plan, roles: Mapping[str, Cost], players: tuple[ModelEntry, ...]) -> Estimate:
     entries = {"assistant": plan.model, **dict(zip(("user", "system"), players, strict=False))}
+    judge = judge_of(plan.experiment, plan.task.name)
+    if judge is not None:
+        entries["judge"] = judge
     usd: float | None = 0.0
     for role, cost in roles.items():
         price = price_of(entries[role])
@@ -130,4 +137,4 @@ def _priced(plan: Plan, roles: Mapping[str, Cost], players: tuple[ModelEntry, ..
             usd = None
         elif usd is not None and share is not None:
             usd += share
-    return Estimate(roles, usd, plan.model.is_persona and not players)
+    return Estimate(roles, usd, plan.model.is_persona and not players and judge is None)

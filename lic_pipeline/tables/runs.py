@@ -62,3 +62,28 @@ EXTRACTED_ANSWERS = register(
         ("experiment", "conversation_id", "turn"),
     )
 )
+
+JUDGEMENTS = register(
+    TableSpec(
+        "judgements",
+        "One summary put before a judge that is a model: what it said of the insights, or why there is no verdict.",
+        (
+            Column("experiment", "string", "Experiment"),
+            Column("conversation_id", "string", "Conversation"),
+            Column("task", "string", "Task"),
+            Column("model", "string", "Alias of the assistant's registry entry"),
+            Column("setting", "string", "Setting", choices=tuple(Setting)),
+            Column("instruction_id", "string", "Instruction"),
+            Column("run", "int", "Repeat index from 0", minimum=0),
+            Column("turn", "int", "Turn of the reply, from 1", minimum=1),
+            Column("policy", "string", "Scoring policy the bullets were cut for", choices=("robust", "reference")),
+            Column("judge", "string", "Alias of the judge's registry entry"),
+            Column("judgement_id", "string", "The question to this judge, by content; the ledger's id of its calls"),
+            Column("state", "string", "judged, unusable, or the class of the error"),
+            Column("full", "int", "Insights fully covered", nullable=True, minimum=0),
+            Column("partial", "int", "Insights partly covered", nullable=True, minimum=0),
+            Column("none", "int", "Insights not covered", nullable=True, minimum=0),
+        ),
+        ("experiment", "conversation_id", "policy"),
+    )
+)

@@ -16,11 +16,15 @@ from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.files import safe_part, unsafe_part, write_json
 from lic_pipeline.lake.tables import partition_path, read_partition
 from lic_pipeline.models.ledger.ledger import Ledger
+from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import canonical_json, digest
+from lic_pipeline.records import Json
 from lic_pipeline.simulation.engine import Work
+from lic_pipeline.simulation.judging import JUDGED, UNUSABLE, judge_of
 from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.simulation.roles.judge import judge_identity
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, LIBRARY, PROBLEMS, SHARDED_INSTRUCTIONS
-from lic_pipeline.tables.runs import MANIFESTS
+from lic_pipeline.tables.runs import JUDGEMENTS, MANIFESTS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.verification.library import references_hash, wanted_versions
@@ -57,8 +61,47 @@ def score_fingerprint(lake: Path, task: Task, model: str, manifest: Sequence[Map
         [[row["conversation_id"], row["signature"], row["approval"]] for row in manifest],
         files,
         references,
+        *_judgements(lake, manifest, task.name, model),
     ]
     return digest(canonical_json(parts))
+
+
+def _judgements(lake: Path, manifest: Sequence[Mapping[str, Any]], task: str, model: str) -> list[Json]:
+    """What judges that are models have said of the manifest's conversations; () where none was asked."""
+    if not manifest:
+        return []
+    rows = read_partition(lake, JUDGEMENTS, manifest_partition(manifest[0]["experiment"], task, model)) or []
+    return [[row["judgement_id"], row["state"]] for row in rows]
+
+
+def is_judged(home: Home, plan: Plan) -> bool:
+    """True when the experiment's judge has nothing left to say: no judge, or every summary was put before it."""
+    entry = judge_of(plan.experiment, plan.task.name)
+    if entry is None:
+        return True
+    partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
+    rows = read_partition(home.lake, JUDGEMENTS, partition)
+    if rows is None or any(row["state"] not in (JUDGED, UNUSABLE) or row["judge"] != entry.alias for row in rows):
+        return False
+    return _stored(_judged_path(home.lake, partition)) == judging_fingerprint(home.lake, plan, entry)
+
+
+def judging_fingerprint(lake: Path, plan: Plan, entry: ModelEntry) -> str:
+    """Of the plan's conversations, their references and the judge."""
+    ids = [spec.conversation_id for spec in plan.specs]
+    files = ConversationStore(lake, plan.task.name, plan.model.alias).file_names()
+    references = references_hash({name: item.instruction for name, item in plan.items.items()})
+    return digest(canonical_json([judge_identity(entry), ids, files, references]))
+
+
+def mark_judged(lake: Path, plan: Plan, entry: ModelEntry) -> None:
+    """Remember what was judged, after the judgements themselves are on disk."""
+    partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
+    write_json(_judged_path(lake, partition), {"fingerprint": judging_fingerprint(lake, plan, entry)})
+
+
+def _judged_path(lake: Path, partition: Mapping[str, str]) -> Path:
+    return partition_path(lake, JUDGEMENTS.name, partition).with_name("fingerprint.json")
 
 
 def stored_fingerprint(lake: Path, partition: Mapping[str, str]) -> str | None:
@@ -112,6 +155,8 @@ def is_evaluated(home: Home, plan: Plan, ledger: Ledger) -> bool:
     if manifest is None or not manifest_is(plan, manifest):
         return False
     if Work(plan, ledger, ConversationStore(lake, task.name, model)).todo:
+        return False
+    if not is_judged(home, plan):
         return False
     partition = manifest_partition(plan.experiment.name, task.name, model)
     return stored_fingerprint(lake, partition) == score_fingerprint(lake, task, model, manifest)

@@ -120,8 +120,8 @@ def test_a_model_over_tasks_as_a_backfill_runs_it(launch: Launcher, home: Home, 
         done = defs.resolve_job_def("evaluate").execute_in_process(
             partition_key=f"{model_key('sim/steady')}|{task}",
             instance=instance,
-            run_config={"ops": {"conversations": {"config": {"experiment": "tiny"}}}},
-            asset_selection=[dg.AssetKey(name) for name in (*names, "extracted_answers", "scores")],
+            run_config={"ops": {name: {"config": {"experiment": "tiny"}} for name in ("conversations", "judgements")}},
+            asset_selection=[dg.AssetKey(name) for name in (*names, "judgements", "extracted_answers", "scores")],
             tags={"dagster/backfill": "one"},
         )
         assert done.success

@@ -80,7 +80,7 @@ def test_no_lines_at_all_is_success(tmp_path: Path) -> None:
         (["math", "FOLDER"], "cannot be read: Is a directory"),
         (["math", "FILE", "--policy", "lenient"], "lenient"),
         (["math", "FILE", "--jobs", "0"], "jobs"),
-        (["summary", "FILE", "--judge", "openai/gpt-4o"], "model access"),
+        (["summary", "FILE", "--judge", "openai/gpt-4o"], "calls no model"),
         (["math", "FILE", "-o", "FOLDER"], "it is a folder"),
         (["math", "FILE", "-o", "NOWHERE/out.jsonl"], "cannot be written"),
         ([], "Missing argument"),

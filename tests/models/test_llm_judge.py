@@ -1,0 +1,182 @@
+"""Summaries put before a model: what is asked, what is accepted, what is paid for once, what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_server import FaultServer
+from plans import entry_at
+
+from lic_pipeline.errors import BudgetReachedError, ProviderStoppedError
+from lic_pipeline.models.budget import Budget
+from lic_pipeline.models.ledger import Ledger
+from lic_pipeline.models.registry import user_registry
+from lic_pipeline.records import Conversation, Instruction, Reply, Setting, StopReason, Strategy, Turn
+from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.judging import Judging, judge, judge_of, judged_task
+from lic_pipeline.simulation.roles.judge import judge_identity
+from lic_pipeline.tasks.registry import get_task
+from lic_pipeline.tasks.summary.stored import NO_VERDICT
+
+INSIGHTS = [
+    {"insight_id": "a", "insight": "Sales of red bikes rose by 12 percent in May.", "citations": [1, 2]},
+    {"insight_id": "b", "insight": "The depot in Ulm closes on Fridays.", "citations": [3]},
+]
+SUMMARY = "- Red bikes sold 12 percent more in May [1][2]\n- Opening hours changed somewhere [3]"
+GOOD = [{"finding": 1, "coverage": "full", "bullet": 1}, {"finding": 2, "coverage": "Partial", "bullet": "2"}]
+
+
+def instruction() -> Instruction:
+    documents = [{"document_index": number, "text": "words"} for number in (1, 2, 3)]
+    return Instruction(
+        instruction_id="own/1", task="summary", benchmark="own", text="Summarise.",
+        context={"topic": "bikes", "query": "What changed?", "documents": documents},
+        reference={"insights": INSIGHTS},
+    )  # fmt: skip
+
+
+def conversation(number: int, text: str = SUMMARY) -> Conversation:
+    turn = Turn(turn=1, user="Summarise.", reply=Reply(text=text), strategy=Strategy.ANSWER_ATTEMPT,
+                rule_strategy=Strategy.ANSWER_ATTEMPT)  # fmt: skip
+    return Conversation(
+        conversation_id=f"{number:064x}", purpose="eval", task="summary", model="fake", setting=Setting.FULL,
+        instruction_id="own/1",
+        run=number, seed=1, system_prompt="s", turns=(turn,), stop_reason=StopReason.EXHAUSTED,
+    )  # fmt: skip
+
+
+class Bench:
+    """A judge at a fault server, and the summaries it is asked about."""
+
+    def __init__(self, folder: Path, serve: Any) -> None:
+        self.folder, self._serve = folder, serve
+
+    def judged(
+        self, answer: Callable[[Mapping[str, Any]], str], *texts: str, alias: str = "judge",
+        script: tuple[str, ...] = (), **options: Any,
+    ) -> tuple[Judging, FaultServer, list[float | None]]:  # fmt: skip
+        server: FaultServer = self._serve(script, answer=answer)
+        user_registry().parent.mkdir(exist_ok=True)
+        user_registry().write_text(
+            f"models:\n  - {{alias: {alias}, id: local/{alias}, base_url: '{server.url}', limits: {{concurrency: 2}},"
+            " patience: {first_pause_s: 0.01, longest_pause_s: 0.02, attempts: 3}}\n"
+        )
+        held = [conversation(number, text) for number, text in enumerate(texts)]
+        names = ("conversation_id", "task", "model", "setting", "instruction_id", "run")
+        manifest = [{"experiment": "e", **{name: getattr(one, name) for name in names}} for one in held]
+        experiment = Experiment(name="e", judge_model=alias)
+        entry = judge_of(experiment, "summary")
+        assert entry is not None
+        with Ledger.open(self.folder / "ledger") as ledger:
+            found = judge(experiment, entry, ledger, manifest, {"own/1": instruction()}, iter(held), **options)
+            task = judged_task(get_task("summary"), experiment, ledger)
+            verdicts = [task.score(one.turns[0].reply.text, instruction()) for one in held]
+        self.errors = [verdict.error for verdict in verdicts]
+        return found, server, [verdict.score for verdict in verdicts]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, serve: Any, lic_home: Path) -> Bench:
+    return Bench(tmp_path, serve)
+
+
+def says(*verdicts: Any) -> str:
+    return json.dumps({"verdicts": list(verdicts)})
+
+
+def test_verdicts_become_scores_and_are_paid_for_once(bench: Bench) -> None:
+    found, server, scores = bench.judged(lambda body: says(*GOOD), SUMMARY, SUMMARY, SUMMARY + "\n- More [1]")
+    # First insight: full x F1 1; second: half x F1 1.
+    assert scores == [75.0, 75.0, 75.0]
+    assert found.states == Counter(judged=6)
+    assert (found.calls, server.answered) == (2, 2), "two different summaries, whatever the policy or conversation"
+    assert {row["full"] for row in found.rows} == {1}
+    again, untouched, scores = bench.judged(lambda body: "never", SUMMARY, SUMMARY)
+    assert (again.calls, untouched.requests, scores) == (0, 0, [75.0, 75.0])
+
+
+def test_the_judge_sees_no_citations(bench: Bench) -> None:
+    _, server, _ = bench.judged(lambda body: says(*GOOD), SUMMARY)
+    prompt = server.bodies[0]["messages"][0]["content"]
+    assert "Red bikes sold 12 percent more in May" in prompt
+    assert "[1]" not in prompt
+    assert "citations" not in prompt
+
+
+def test_another_judge_is_paid_for_anew_and_gives_its_own_scores(bench: Bench) -> None:
+    bench.judged(lambda body: says(*GOOD), SUMMARY)
+    none = [{"finding": number, "coverage": "none", "bullet": None} for number in (1, 2)]
+    found, _, scores = bench.judged(lambda body: says(*none), SUMMARY, alias="other")
+    assert (found.calls, scores) == (1, [0.0])
+
+
+UNUSABLE = {
+    "prose": "Both are covered well.",
+    "one missing": says(GOOD[0]),
+    "one twice": says(GOOD[0], GOOD[0], GOOD[1]),
+    "unknown finding": says(*GOOD, {"finding": 9, "coverage": "none", "bullet": None}),
+    "unknown coverage": says(GOOD[0], {"finding": 2, "coverage": "mostly", "bullet": 1}),
+    "bullet out of range": says(GOOD[0], {"finding": 2, "coverage": "full", "bullet": 7}),
+    "no bullet": says({"finding": 1, "coverage": "full", "bullet": None}, GOOD[1]),
+    "no list": '{"verdicts": "all full"}',
+    "entries no objects": '{"verdicts": [1, 2]}',
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("said", UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_an_unusable_answer_is_asked_for_again_and_then_missing(bench: Bench, said: str) -> None:
+    found, server, scores = bench.judged(lambda body: said, SUMMARY)
+    assert (found.calls, server.answered) == (2, 2)
+    assert found.states == Counter(unusable=2)
+    assert scores == [None]
+    assert bench.errors == [NO_VERDICT]
+    again, untouched, _ = bench.judged(lambda body: says(*GOOD), SUMMARY)
+    assert (again.calls, untouched.requests) == (0, 0)
+
+
+def test_the_second_answer_counts_when_it_is_usable(bench: Bench) -> None:
+    answers = iter(["nothing to see", f"Here:\n```json\n{says(*GOOD)}\n```"])
+    found, server, scores = bench.judged(lambda body: next(answers), SUMMARY)
+    assert (found.calls, scores) == (2, [75.0])
+    assert "could not be used" in server.bodies[1]["messages"][0]["content"]
+
+
+def test_a_summary_without_bullets_needs_no_judge(bench: Bench) -> None:
+    found, server, scores = bench.judged(lambda body: says(*GOOD), "# Heading:\n")
+    assert (found.calls, server.requests, found.rows, scores) == (0, 0, [], [0.0])
+
+
+def test_a_failing_provider_leaves_it_missing_and_the_next_run_asks(bench: Bench) -> None:
+    found, _, scores = bench.judged(lambda body: says(*GOOD), SUMMARY, script=("500",) * 6)
+    assert scores == [None]
+    assert set(found.states) != {"judged"}
+    found, _, scores = bench.judged(lambda body: says(*GOOD), SUMMARY)
+    assert (found.states, scores) == (Counter(judged=2), [75.0])
+
+
+def test_a_bad_key_stops_the_run(bench: Bench) -> None:
+    with pytest.raises(ProviderStoppedError):
+        bench.judged(lambda body: says(*GOOD), SUMMARY, script=("401",) * 4)
+
+
+def test_the_budget_stops_judging_and_a_larger_one_goes_on(bench: Bench) -> None:
+    texts = [f"{SUMMARY}\n- Extra number {number} [1]" for number in range(12)]
+    with pytest.raises(BudgetReachedError):
+        bench.judged(lambda body: says(*GOOD), *texts, budget=Budget("experiment:e", None, 600))
+    with Ledger.open(bench.folder / "ledger") as ledger:
+        paid = ledger.totals().calls["local/judge", "judge"].calls
+    assert 0 < paid < 12
+    found, _, scores = bench.judged(lambda body: says(*GOOD), *texts)
+    assert (found.calls, scores) == (12 - paid, [75.0] * 12)
+
+
+def test_identity_follows_model_and_prompt_not_address_or_limits() -> None:
+    here, there = entry_at("http://127.0.0.1:1/v1"), entry_at("http://127.0.0.1:2/v1", limits={"concurrency": 3})
+    assert judge_identity(here) == judge_identity(there)
+    assert judge_identity(here) != judge_identity(entry_at("http://127.0.0.1:1/v1", id="local/other"))
