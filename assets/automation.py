@@ -16,6 +16,7 @@ from lic_pipeline.config import Home
 from lic_pipeline.errors import LicError
 from lic_pipeline.models.registry import ModelEntry, registry
 from lic_pipeline.simulation.experiment_store import find_experiment
+from lic_pipeline.simulation.judging import judge_of
 from lic_pipeline.simulation.parameters import role_models
 from lic_pipeline.tasks.registry import task_names
 
@@ -45,7 +46,10 @@ def starts_by_itself(entry: ModelEntry) -> bool:
     if entry.auto is None or "assistant" not in entry.auto.roles:
         return False
     try:
-        roles = zip(("user", "system"), role_models(find_experiment(Home.locate(), "main"), entry), strict=False)
+        main = find_experiment(Home.locate(), "main")
+        roles = list(zip(("user", "system"), role_models(main, entry), strict=False))
+        judge = judge_of(main, "summary")
+        roles += [("judge", judge)] if judge is not None else []
         return all(played.auto is not None and role in played.auto.roles for role, played in roles)
     except LicError:  # no model named for a role: such a run could only fail
         return False

@@ -16,6 +16,7 @@ from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry, get_model
 from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.judging import judge_of
 from lic_pipeline.simulation.parameters import simulator_mode
 
 CONNECTIONS = "LIC_MAX_CONNECTIONS"
@@ -79,9 +80,8 @@ def _roles(experiment: Experiment, model: ModelEntry) -> list[ModelEntry]:
     roles = [model]
     if simulator_mode(experiment, model) == "llm":
         roles += [get_model(name) for name in (experiment.user_model, experiment.system_model) if name]
-    if experiment.judge_model and experiment.covers("summary"):
-        roles.append(get_model(experiment.judge_model))
-    return roles
+    judge = judge_of(experiment, "summary") if experiment.covers("summary") else None
+    return roles if judge is None else [*roles, judge]
 
 
 def _costs(entry: ModelEntry) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lic_pipeline.errors import BudgetReachedError, LicError, ProviderStoppedError
+from lic_pipeline.errors import BudgetReachedError, ConfigError, LicError, ProviderStoppedError
 from lic_pipeline.models.access import ModelAccess
 from lic_pipeline.models.budget import Budget, require_countable
 from lic_pipeline.models.errors import BudgetError, CallError
@@ -39,8 +39,16 @@ Row = dict[str, Any]
 
 
 def judge_of(experiment: Experiment, task: str) -> ModelEntry | None:
-    """The model that judges, None where the lexical judge does or nothing is judged. Raises UnknownNameError."""
-    return get_model(experiment.judge_model) if task == "summary" and experiment.judge_model else None
+    """The model that judges, None where the lexical judge does or nothing is judged.
+
+    Raises UnknownNameError, and ConfigError for a persona.
+    """
+    if task != "summary" or not experiment.judge_model:
+        return None
+    entry = get_model(experiment.judge_model)
+    if entry.is_persona:
+        raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")
+    return entry
 
 
 def judged_task(task: Task, experiment: Experiment, ledger: Ledger) -> Task:

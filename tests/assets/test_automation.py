@@ -33,14 +33,15 @@ def instance(lic_home: Path) -> Iterator[dg.DagsterInstance]:
         yield found
 
 
-def name_roles(monkeypatch: pytest.MonkeyPatch, user: str | None, system: str | None) -> None:
+def name_roles(monkeypatch: pytest.MonkeyPatch, user: str | None, system: str | None, judge: str | None = None) -> None:
     """Let experiment ``main`` name the models of its roles, as a user's experiment does."""
     from assets import automation
 
     found = automation.find_experiment
 
     def named(*given: object) -> object:
-        return found(*given).model_copy(update={"user_model": user, "system_model": system})  # type: ignore[arg-type]
+        roles = {"user_model": user, "system_model": system, "judge_model": judge}
+        return found(*given).model_copy(update=roles)  # type: ignore[arg-type]
 
     monkeypatch.setattr(automation, "find_experiment", named)
 
@@ -54,7 +55,7 @@ def tick(instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:
 def test_every_model_becomes_a_partition_and_only_opted_in_ones_run(
     instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name_roles(monkeypatch, "eager", "eager")
+    name_roles(monkeypatch, "eager", "eager", "judge-only")
     first = tick(instance)
     assert isinstance(first, dg.SensorResult)
     (added,) = first.dynamic_partitions_requests or []
@@ -67,12 +68,16 @@ def test_every_model_becomes_a_partition_and_only_opted_in_ones_run(
 
 
 @pytest.mark.parametrize(
-    ("user", "system"), [("shy", "eager"), ("eager", "shy"), ("eager", "judge-only"), (None, None)]
-)
+    "roles",
+    [
+        ("shy", "eager"), ("eager", "shy"), ("eager", "judge-only"), (None, None), ("eager", "eager", "eager"),
+        ("eager", "eager", "sim/lost"), ("eager", "eager", "nobody"),
+    ],
+)  # fmt: skip
 def test_nothing_runs_when_a_role_did_not_opt_in(
-    user: str | None, system: str | None, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    roles: tuple[str | None, ...], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name_roles(monkeypatch, user, system)
+    name_roles(monkeypatch, *roles)
     first = tick(instance)
     assert isinstance(first, dg.SensorResult)
     assert first.run_requests == []

@@ -35,6 +35,15 @@ def test_what_costs_money(entry: ModelEntry, costs: bool) -> None:
     assert caps.paid_models(SCRIPTED, entry) == ([entry.alias] if costs else [])
 
 
+def test_a_judge_costs_where_summaries_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = Experiment(name="one", simulator="scripted", judge_model="gpt-4o")
+    assert caps.paid_models(judged, get_model("sim/lost")) == ["gpt-4o"]
+    elsewhere = Experiment(name="one", simulator="scripted", judge_model="gpt-4o", tasks=("math",))
+    assert caps.paid_models(elsewhere, get_model("sim/lost")) == []
+    with pytest.raises(ConfigError, match="sim/steady is a calibration persona"):
+        caps.paid_models(Experiment(name="one", judge_model="sim/steady"), get_model("sim/lost"))
+
+
 def test_a_paid_model_needs_a_budget_or_a_yes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"paid would be paid for.*--budget-usd"):
         caps.require_consent(SCRIPTED, [PAID], yes=False)
