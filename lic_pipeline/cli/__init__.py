@@ -15,15 +15,20 @@ from contextlib import suppress
 
 def main() -> None:
     """Entry point of the console script. Every error ends in one line on stderr and its exit code."""
+    from lic_pipeline.cli.streams import secure_streams
+
     signal.signal(signal.SIGTERM, _interrupt)
+    secure_streams()
     try:
         code = _call(sys.argv[1:])
         # Here and not at exit, where a closed pipe could only be complained about.
-        if sys.stdout is not None:  # None where the shell closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         _silence()
         code = 1
+    except OSError as error:
+        _silence()
+        code = _told(f"stdout cannot be written ({error.strerror or error}); what is stored stays", 2)
     except KeyboardInterrupt:
         code = _told("interrupted; finished work is stored, run the command again to go on", 130)
     _leave(code)

@@ -12,8 +12,9 @@ _WIDE = 200
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document with its schema version on one line. Refuses NaN."""
-    print(json.dumps({"schema": 1, **document}, allow_nan=False, ensure_ascii=False))
+    """Print one JSON document with its schema version on one line, escaped where stdout is not UTF-8. Refuses NaN."""
+    escaped = (sys.stdout.encoding or "utf-8").lower().replace("-", "") != "utf8"
+    print(json.dumps({"schema": 1, **document}, allow_nan=False, ensure_ascii=escaped))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

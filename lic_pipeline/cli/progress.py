@@ -7,6 +7,8 @@ import time
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
+from lic_pipeline.cli.streams import live_terminal, terminal_width
+
 if TYPE_CHECKING:
     from lic_pipeline.simulation.outcome import Progress
 
@@ -19,7 +21,7 @@ class Display(AbstractContextManager["Display"]):
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._live = sys.stderr.isatty()
+        self._live = live_terminal()
         self._label = ""
         self._started = time.monotonic()
         self._calls: dict[str, int] = {}
@@ -55,7 +57,10 @@ class Display(AbstractContextManager["Display"]):
             return
         self._last_line = now
         text = line_of(progress, now - self._started)
-        print(f"\r\x1b[2K{text}" if self._live else text, end="" if self._live else "\n", file=sys.stderr, flush=True)
+        if self._live:  # a line that wraps could not be taken back
+            print(f"\r\x1b[2K{text[: terminal_width() - 1]}", end="", file=sys.stderr, flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
 
     def _clear(self) -> None:
         if self._live:
