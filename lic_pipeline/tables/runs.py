@@ -32,18 +32,22 @@ MANIFESTS = register(
 
 _SCORE: dict[str, Any] = {"nullable": True, "minimum": 0.0, "maximum": 100.0}
 
+_OF_A_CONVERSATION = (
+    Column("experiment", "string", "Experiment"),
+    Column("conversation_id", "string", "Conversation"),
+    Column("task", "string", "Task"),
+    Column("model", "string", "Alias of the assistant's registry entry"),
+    Column("setting", "string", "Setting", choices=tuple(Setting)),
+    Column("instruction_id", "string", "Instruction"),
+    Column("run", "int", "Repeat index from 0", minimum=0),
+)
+
 EXTRACTED_ANSWERS = register(
     TableSpec(
         "extracted_answers",
         "One answer attempt: what current code finds, and what the loop had recorded.",
         (
-            Column("experiment", "string", "Experiment"),
-            Column("conversation_id", "string", "Conversation"),
-            Column("task", "string", "Task"),
-            Column("model", "string", "Alias of the assistant's registry entry"),
-            Column("setting", "string", "Setting", choices=tuple(Setting)),
-            Column("instruction_id", "string", "Instruction"),
-            Column("run", "int", "Repeat index from 0", minimum=0),
+            *_OF_A_CONVERSATION,
             Column("turn", "int", "Turn from 1", minimum=1),
             Column("strategy", "string", "Label of the reply", choices=tuple(Strategy)),
             Column("gate", "string", "Why it is graded", choices=("labelled", "ungated", "always", "held_back")),
@@ -68,13 +72,7 @@ JUDGEMENTS = register(
         "judgements",
         "One summary put before a judge that is a model: what it said of the insights, or why there is no verdict.",
         (
-            Column("experiment", "string", "Experiment"),
-            Column("conversation_id", "string", "Conversation"),
-            Column("task", "string", "Task"),
-            Column("model", "string", "Alias of the assistant's registry entry"),
-            Column("setting", "string", "Setting", choices=tuple(Setting)),
-            Column("instruction_id", "string", "Instruction"),
-            Column("run", "int", "Repeat index from 0", minimum=0),
+            *_OF_A_CONVERSATION,
             Column("turn", "int", "Turn of the reply, from 1", minimum=1),
             Column("policy", "string", "Scoring policy the bullets were cut for", choices=("robust", "reference")),
             Column("judge", "string", "Alias of the judge's registry entry"),
