@@ -176,13 +176,13 @@ def _group(key: _Key, parts: Mapping[str, _Part]) -> Iterator[dict[str, Any]]:
     identity = dict(zip(("experiment", "condition", "task", "model"), key, strict=True))
     full = parts.get("FULL")
     for setting in sorted(parts):
-        yield from ({**identity, **row} for row in _setting_rows(key, setting, parts[setting], None))
+        yield from ({**identity, **row} for row in _setting_rows(setting, parts[setting], None))
     for setting in sorted(parts):
         if setting != "FULL" and full is not None:
-            yield from ({**identity, **row} for row in _setting_rows(key, f"{setting}-FULL", parts[setting], full))
+            yield from ({**identity, **row} for row in _setting_rows(f"{setting}-FULL", parts[setting], full))
 
 
-def _setting_rows(key: _Key, setting: str, part: _Part, full: _Part | None) -> Iterator[dict[str, Any]]:
+def _setting_rows(setting: str, part: _Part, full: _Part | None) -> Iterator[dict[str, Any]]:
     """Rows of one setting, or of its difference from FULL when ``full`` is given."""
 
     def values(column: str) -> dict[str, float]:
@@ -192,13 +192,12 @@ def _setting_rows(key: _Key, setting: str, part: _Part, full: _Part | None) -> I
         other = full.means(column)
         return {name: own[name] - other[name] for name in own if name in other}
 
-    identity = (*key, setting)
     for place, (name, column) in enumerate(LEVELS):
         if found := values(column):
-            yield _row(setting, "level", place, name, found, None, identity, part, full)
+            yield _row(setting, "level", place, name, found, None, part, full)
     for place, (kind, name, before, after) in enumerate(_CHANGES):
         if found := values(after):
-            row = _row(setting, kind, place, name, found, values(before), identity, part, full)
+            row = _row(setting, kind, place, name, found, values(before), part, full)
             yield row | _counts(kind, name, [part] if full is None else [part, full])
 
 
@@ -219,15 +218,13 @@ def _row(
     name: str,
     values: Mapping[str, float],
     before: Mapping[str, float] | None,
-    identity: Sequence[str],
     part: _Part,
     full: _Part | None,
 ) -> dict[str, Any]:
     level = np.array(list(values.values()))
-    seed = (*identity, kind, name)
-    interval = ci_items([level], *seed) if full is None else paired_interval([level], *seed)
+    interval = ci_items([level]) if full is None else paired_interval([level])
     change = None if before is None else np.array([values[item] - before[item] for item in values])
-    moved = None if change is None else paired_interval([change], *seed, "change")
+    moved = None if change is None else paired_interval([change])
     parts = [part] if full is None else [part, full]
     return {
         "setting": setting,

@@ -86,7 +86,7 @@ def task_interval_rows(cells: dict[Cell, CellValues]) -> Iterator[Row]:
         row = _ends(ci_runs(values.p, values.variance, values.runs))
         yield {
             **key._asdict(),
-            **_metric_intervals([values], *key),
+            **_metric_intervals([values]),
             "P_runs_low": row["low"],
             "P_runs_high": row["high"],
         }
@@ -95,13 +95,12 @@ def task_interval_rows(cells: dict[Cell, CellValues]) -> Iterator[Row]:
 def model_interval_rows(cells: dict[Cell, CellValues]) -> Iterator[Row]:
     """One row of intervals per experiment, condition, model and setting: tasks averaged, resampled within task."""
     for (experiment, condition, model, setting), strata in _by_model(cells).items():
-        identity = (experiment, condition, "*", model, setting)
         yield {
             "experiment": experiment,
             "condition": condition,
             "model": model,
             "setting": setting,
-            **_metric_intervals([cells[key] for key in strata], *identity),
+            **_metric_intervals([cells[key] for key in strata]),
         }
 
 
@@ -112,10 +111,10 @@ def _by_model(keys: Iterable[Cell]) -> dict[tuple[str, str, str, str], list[Cell
     return grouped
 
 
-def _metric_intervals(strata: list[CellValues], *identity: str) -> Row:
-    p = ci_items([v.p for v in strata], *identity, "P")
-    a90 = ci_items([v.a90[v.compared] for v in strata], *identity, "A90", bounded_values=True)
-    u = ci_items([v.u[v.compared] for v in strata], *identity, "U90_10", bounded_values=True)
+def _metric_intervals(strata: list[CellValues]) -> Row:
+    p = ci_items([v.p for v in strata])
+    a90 = ci_items([v.a90[v.compared] for v in strata], bounded_values=True)
+    u = ci_items([v.u[v.compared] for v in strata], bounded_values=True)
     return {
         "P_low": p and p.low,
         "P_high": p and p.high,
@@ -181,8 +180,8 @@ def pair_test_rows(pairs: list[Pair]) -> Iterator[Row]:
         row = {**pair.cell._asdict(), "reason": pair.reason, "differs": pair.differs, "n_common": 0}
         if pair.values is not None and len(pair.values.paired):
             drops = pair.values.paired[:, 0] - pair.values.paired[:, 1]
-            interval = paired_interval([drops], "drop", *pair.cell)
-            row |= {"n_common": len(drops), "p_value": sign_flip([drops], "drop", *pair.cell)}
+            interval = paired_interval([drops])
+            row |= {"n_common": len(drops), "p_value": sign_flip([drops])}
             row |= {f"drop_{name}": value for name, value in _ends(interval).items()}
         yield row
 
@@ -196,9 +195,8 @@ def degradation_interval_rows(pairs: list[Pair]) -> Iterator[Row]:
         complete = [v for v in values if v is not None and len(v.paired)]
         if len(complete) < len(values):
             continue
-        identity = (experiment, condition, "*", model, setting)
-        result = degradation(complete, *identity)
-        p_value = sign_flip([v.paired[:, 0] - v.paired[:, 1] for v in complete], "drop", *identity)
+        result = degradation(complete)
+        p_value = sign_flip([v.paired[:, 0] - v.paired[:, 1] for v in complete])
         rows[experiment].append(
             {"experiment": experiment, "condition": condition, "model": model, "setting": setting, "p_value": p_value}
             | {f"ratio_{name}": value for name, value in _ends(result.ratio_ci).items()}

@@ -24,7 +24,7 @@ _LEVELS_PAY = 100
 Outcome = Literal["better", "worse", "no difference", "cannot tell"]
 
 
-def sign_flip(strata: Sequence[ArrayLike], *identity: str) -> float:
+def sign_flip(strata: Sequence[ArrayLike]) -> float:
     """Two-sided p of the mean (over strata of the mean over instructions) of paired differences.
 
     Signs of instructions are flipped: all patterns when there are few, else 10,000 seeded ones with the observed
@@ -38,12 +38,12 @@ def sign_flip(strata: Sequence[ArrayLike], *identity: str) -> float:
     if weighted.size <= _EXACT_UP_TO:
         patterns = np.arange(2**weighted.size)[:, None] >> np.arange(weighted.size) & 1
         return float((np.abs((1.0 - 2.0 * patterns) @ weighted) >= observed).mean())
-    return float((1 + _as_extreme(weighted, observed, *identity)) / (FLIPS + 1))
+    return float((1 + _as_extreme(weighted, observed)) / (FLIPS + 1))
 
 
-def _as_extreme(weighted: FloatArray, observed: float, *identity: str) -> int:
+def _as_extreme(weighted: FloatArray, observed: float) -> int:
     """How many of the drawn sign patterns are at least as extreme as observed."""
-    rng = generator("sign-flip", *identity)
+    rng = generator("sign-flip", [weighted])
     sizes = np.abs(weighted[weighted != 0])
     levels, counts = np.unique(sizes, return_counts=True)
     if len(levels) * _LEVELS_PAY < sizes.size:  # equal sizes share one binomial draw
@@ -115,16 +115,14 @@ def verdict(interval: Interval | None, estimate: float, margin: float, higher_is
     return "cannot tell"
 
 
-def compare(
-    strata: Sequence[ArrayLike], *identity: str, margin: float = MARGIN, higher_is_better: bool = True
-) -> Finding:
+def compare(strata: Sequence[ArrayLike], *, margin: float = MARGIN, higher_is_better: bool = True) -> Finding:
     """A paired comparison from instruction-wise differences per stratum (task): A minus B in points.
 
     For a difference in differences pass (A setting - A FULL) - (B setting - B FULL) per common instruction.
     """
     values = [np.asarray(stratum, dtype=np.float64) for stratum in strata]
-    p = sign_flip(values, *identity)
-    interval = paired_interval(values, "compare", *identity)
+    p = sign_flip(values)
+    interval = paired_interval(values)
     estimate = float(np.mean([v.mean() for v in values]))
     outcome = verdict(interval, estimate, margin, higher_is_better)
     more = _more_needed(interval, estimate, margin) if outcome == "cannot tell" and interval else None

@@ -50,7 +50,7 @@ def degradation_ratio(setting: Mapping[str, float], full: Mapping[str, float]) -
     return float(np.mean(ratios)) if ratios else None
 
 
-def degradation(pairs: Sequence[TaskPair], *identity: str) -> Degradation:
+def degradation(pairs: Sequence[TaskPair]) -> Degradation:
     """Ratio and drop with paired bootstrap intervals within task. Raises ValueError without any task or with NaN."""
     if not pairs:
         raise ValueError("degradation needs at least one task")
@@ -61,27 +61,27 @@ def degradation(pairs: Sequence[TaskPair], *identity: str) -> Degradation:
             raise ValueError(f"degradation of task {pair.task} was asked of values that are not all numbers")
     return Degradation(
         ratio=degradation_ratio({p.task: p.setting_p for p in kept}, {p.task: p.full_p for p in kept}),
-        ratio_ci=_ratio_interval(kept, *identity),
+        ratio_ci=_ratio_interval(kept),
         drop=float(np.mean([pair.setting_p - pair.full_p for pair in pairs])),
-        drop_ci=paired_interval([pair.paired[:, 0] - pair.paired[:, 1] for pair in pairs], "drop", *identity),
+        drop_ci=paired_interval([pair.paired[:, 0] - pair.paired[:, 1] for pair in pairs]),
         tasks=tuple(pair.task for pair in kept),
         left_out=tuple(pair.task for pair in pairs if pair.full_p < FLOOR),
     )
 
 
-def paired_interval(differences: Sequence[ArrayLike], *identity: str) -> Interval | None:
+def paired_interval(differences: Sequence[ArrayLike]) -> Interval | None:
     """Interval of a mean (over strata) of paired differences by the rules of ``ci_items``, on the scale -100..100."""
-    return ci_items(differences, *identity, scale=(-100.0, 100.0))
+    return ci_items(differences, scale=(-100.0, 100.0))
 
 
-def _ratio_interval(kept: Sequence[TaskPair], *identity: str) -> Interval | None:
+def _ratio_interval(kept: Sequence[TaskPair]) -> Interval | None:
     """Percentile interval; None when a task has no pairs, FULL is 0 in over 1% of the resamples, or nothing varies.
 
     Where all pairs have one ratio, resampling shows no spread, and an interval without width would claim certainty.
     """
     if not kept or any(len(pair.paired) == 0 for pair in kept):
         return None
-    means = bootstrap_means([pair.paired for pair in kept], "ratio", *identity)
+    means = bootstrap_means([pair.paired for pair in kept])
     usable = (means[:, :, 1] > 0).all(axis=1)
     if usable.sum() < 0.99 * RESAMPLES:
         return None

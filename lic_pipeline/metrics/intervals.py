@@ -1,7 +1,7 @@
 """95% intervals of means over instructions, each with the name of its method.
 
 ``ci_items`` answers "on instructions like these", ``ci_runs`` "these instructions, run again". Several strata (tasks)
-are averaged with equal weight. Everything is deterministic given values in instruction order and an identity.
+are averaged with equal weight. Everything is deterministic given values in instruction order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Interval:
 
 
 def ci_items(
-    strata: Sequence[ArrayLike], *identity: str, bounded_values: bool = False, scale: tuple[float, float] = (0.0, 100.0)
+    strata: Sequence[ArrayLike], *, bounded_values: bool = False, scale: tuple[float, float] = (0.0, 100.0)
 ) -> Interval | None:
     """Interval of the mean over strata (tasks) of the mean over instructions; None when a stratum is empty.
 
@@ -50,7 +50,7 @@ def ci_items(
     n = sum(v.size for v in values)
     pseudo = [bounded_values or bool(np.ptp(v) == 0) for v in values]
     if not any(pseudo) and min(v.size for v in values) >= SMALL:
-        low, high = np.quantile(bootstrap_means(values, *identity).mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = np.quantile(bootstrap_means(values).mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         return Interval(float(low), float(high), "bootstrap over instructions", n)
     ends = np.array(scale)
     padded = [np.concatenate((v, ends)) if p else v for v, p in zip(values, pseudo, strict=True)]
@@ -75,12 +75,12 @@ def ci_runs(means: ArrayLike, variances: ArrayLike, runs: ArrayLike) -> Interval
     return Interval(max(centre - half, 0.0), min(centre + half, 100.0), "runs within instructions, t", values.size)
 
 
-def bootstrap_means(strata: Sequence[FloatArray], *identity: str) -> FloatArray:
+def bootstrap_means(strata: Sequence[FloatArray]) -> FloatArray:
     """Means of 10,000 resamples of instructions, one column per stratum: (10000, strata).
 
     A two-dimensional stratum (instructions, k) is resampled by instruction and gives (10000, strata, k): paired.
     """
-    rng = generator("bootstrap", *identity)
+    rng = generator("bootstrap", strata)
     columns = [_resampled(np.asarray(stratum, dtype=np.float64), rng) for stratum in strata]
     return np.stack(columns, axis=1)
 

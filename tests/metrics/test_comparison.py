@@ -52,11 +52,11 @@ def test_papers_degradation_columns(shared_data: Path) -> None:
 def test_low_full_tasks_are_left_out_of_the_ratio_and_named() -> None:
     paired = np.array([[50.0, 100.0]] * 10)
     low = np.array([[0.0, 4.0]] * 10)
-    result = degradation([TaskPair("b", 50.0, 100.0, paired), TaskPair("a", 0.0, 4.0, low)], "x")
+    result = degradation([TaskPair("b", 50.0, 100.0, paired), TaskPair("a", 0.0, 4.0, low)])
     assert result.ratio == pytest.approx(50)
     assert (result.tasks, result.left_out) == (("b",), ("a",))
     assert result.drop == pytest.approx(-27)
-    none = degradation([TaskPair("a", 0.0, 4.0, low)], "x")
+    none = degradation([TaskPair("a", 0.0, 4.0, low)])
     assert none.ratio is None
     assert none.ratio_ci is None
 
@@ -74,8 +74,8 @@ def test_ratio_interval_is_paired() -> None:
     rng = np.random.default_rng(3)
     full = rng.uniform(20, 100, 80)
     own = 0.6 * full + rng.normal(0, 1, 80)
-    close = degradation([TaskPair("a", own.mean(), full.mean(), np.column_stack((own, full)))], "x").ratio_ci
-    apart = degradation([TaskPair("a", own.mean(), full.mean(), np.column_stack((own, full[::-1])))], "x").ratio_ci
+    close = degradation([TaskPair("a", own.mean(), full.mean(), np.column_stack((own, full)))]).ratio_ci
+    apart = degradation([TaskPair("a", own.mean(), full.mean(), np.column_stack((own, full[::-1])))]).ratio_ci
     assert close is not None
     assert apart is not None
     assert close.low < 60 < close.high
@@ -84,7 +84,7 @@ def test_ratio_interval_is_paired() -> None:
 
 def test_a_ratio_that_never_varies_has_no_interval() -> None:
     paired = np.array([[60.0, 100.0]] * 6)
-    result = degradation([TaskPair("a", 60.0, 100.0, paired)], "x")
+    result = degradation([TaskPair("a", 60.0, 100.0, paired)])
     assert (result.ratio, result.ratio_ci) == (60.0, None)
     assert result.drop_ci is not None
     assert result.drop_ci.low < -40 < result.drop_ci.high
@@ -104,13 +104,13 @@ def test_sign_flip_drawn_agrees_with_theory(levels: int | None) -> None:
     if levels:
         values = np.round(values / 10) * 10
     z = values.sum() / np.sqrt((values**2).sum())
-    assert sign_flip([values], "x") == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.015)
-    assert sign_flip([values], "x") == sign_flip([values], "x")
+    assert sign_flip([values]) == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.015)
+    assert sign_flip([values]) == sign_flip([values])
 
 
 def test_sign_flip_null_is_uniform() -> None:
     rng = np.random.default_rng(6)
-    p = np.array([sign_flip([rng.normal(size=20)], str(i)) for i in range(80)])
+    p = np.array([sign_flip([rng.normal(size=20)]) for i in range(80)])
     assert (p < 0.05).mean() <= 0.12
 
 
@@ -154,12 +154,12 @@ def test_verdicts(low: float, high: float, higher_is_better: bool, expected: str
 def test_compare_says_how_many_more_are_needed() -> None:
     rng = np.random.default_rng(9)
     noisy = rng.normal(0.5, 20, 40)
-    found = compare([noisy], "x")
+    found = compare([noisy])
     assert found.outcome == "cannot tell"
     assert found.more_needed is not None
     assert found.more_needed > 40
     assert "more instructions needed" in found.sentence
-    assert compare([np.full(40, 0.1)], "x", margin=50).sentence == "no difference larger than 50 points"
+    assert compare([np.full(40, 0.1)], margin=50).sentence == "no difference larger than 50 points"
 
 
 def test_difference_in_differences() -> None:
