@@ -21,7 +21,8 @@ from lic_pipeline.errors import StorageError
 def open_sink(target: str | None) -> Iterator[BinaryIO]:
     """A binary sink: standard output for None or ``-``, else the file. Raises StorageError naming the path."""
     if target is None or target == "-":
-        if sys.stdout is None:
+        # The command line puts the null device where the shell has closed it: a run goes on, a result would be lost.
+        if sys.stdout is None or getattr(sys.stdout, "name", "") == os.devnull:
             raise StorageError("standard output is closed; open it, or name a file with -o")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
