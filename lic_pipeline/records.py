@@ -235,6 +235,8 @@ class Turn(Record):
     """One user message and the reply. ``revealed`` is the shard this message reveals, None = none.
 
     ``utterance`` is the new part of a message that also repeats earlier ones (SNOWBALL); empty = the whole message.
+    ``system_flags``: trouble of a system model with this reply (``label_reasked``, ``label_fallback``,
+    ``extractor_reasked``).
     """
 
     turn: int = Field(ge=1)
@@ -247,6 +249,7 @@ class Turn(Record):
     strategy: Strategy
     rule_strategy: Strategy
     attempt: Attempt | None = None
+    system_flags: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:

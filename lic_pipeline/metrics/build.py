@@ -20,6 +20,7 @@ from lic_pipeline.metrics.cells import (
     read_pairs,
     task_interval_rows,
 )
+from lic_pipeline.metrics.health import SIMULATOR_EVENTS
 from lic_pipeline.metrics.subsets import percentile_weights
 from lic_pipeline.metrics.tables import METRIC_TABLES
 from lic_pipeline.tables.scores import PLANNED, SCORES
@@ -59,7 +60,7 @@ def build_metrics(connection: duckdb.DuckDBPyConnection, targets: Mapping[str, i
     pairs = read_pairs(connection, cells)
     _fill(connection, "pair_tests", pair_test_rows(pairs), {**_CELL, **_DROP, **_TESTS})
     _fill(connection, "degradation_intervals", degradation_interval_rows(pairs), {**_MODEL, **_DROP, **_RATIO})
-    for name in ("degradation_by_task", "degradation", "missing", "attempts", "flags", "pass_at_k"):
+    for name in ("degradation_by_task", "degradation", "missing", "attempts", "flags", "pass_at_k", "simulator_health"):
         _run(connection, name)
     _refuse_nan(connection)
 
@@ -118,6 +119,10 @@ def _check_input(connection: duckdb.DuckDBPyConnection) -> None:
     if "planned" not in names:
         columns = ", ".join(column.name for column in PLANNED.columns)
         connection.execute(f"CREATE OR REPLACE TEMP VIEW planned AS SELECT {columns} FROM scores")
+    if SIMULATOR_EVENTS.name not in names:  # score rows from elsewhere come without conversations
+        _fill(
+            connection, SIMULATOR_EVENTS.name, [], {field.name: field.type for field in SIMULATOR_EVENTS.arrow_schema}
+        )
     for column in (column.name for column in SCORES.columns if column.type == "float"):
         bad = connection.execute(
             f"SELECT conversation_id, {column} FROM scores WHERE NOT (CAST({column} AS DOUBLE) BETWEEN 0 AND 100)"

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lic_pipeline.lake.tables import read_all
 from lic_pipeline.logs.tables import IMPORTED_LOGS, LOG_COMPARISON
 from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT
+from lic_pipeline.metrics.health import SIMULATOR_EVENTS, simulator_events
 from lic_pipeline.tables import TableSpec
 from lic_pipeline.tables.items import (
     APPROVED_INSTRUCTIONS,
@@ -41,6 +42,7 @@ def input_tables(lake: Path) -> dict[str, pa.Table]:
     planned = manifests.select([column.name for column in PLANNED.columns])
     tables[PLANNED.name] = _ordered(planned, PLANNED)
     tables[INSTRUCTIONS.name] = _ordered(read_all(lake, INSTRUCTIONS), INSTRUCTIONS).select(list(_SHOWN))
+    tables[SIMULATOR_EVENTS.name] = simulator_events(lake, manifests)
     return tables
 
 

@@ -23,6 +23,7 @@ from lic_pipeline.metrics.columns import (
     text,
     yes,
 )
+from lic_pipeline.metrics.health import EVENTS
 from lic_pipeline.tables import Column, TableSpec, register
 
 BY_INSTRUCTION = TableSpec(
@@ -199,6 +200,23 @@ PASS_AT_K = TableSpec(
     ),
     (*CELL_KEY, "k"),
 )
+SIMULATOR_HEALTH = TableSpec(
+    "simulator_health",
+    "What simulated users, classifiers and extractors did per cell.",
+    (
+        *CELL,
+        count("n_conversations", "planned conversations that ended by themselves"),
+        *EVENTS,
+        share("user_flawed_share", "user_flawed / user_turns"),
+        share("user_fallback_share", "user_fallback / user_turns"),
+        share("label_disagreement_share", "label_disagreements / replies"),
+        share("extractor_failed_share", "extractor_failed / extractor_asked"),
+        share("truncated_share", "truncated / replies"),
+        share("flawed_conversation_share", "flawed_conversations / n_conversations"),
+        text("over", "components over their limit"),
+    ),
+    CELL_KEY,
+)
 
 METRIC_TABLES = tuple(
     register(spec)
@@ -212,6 +230,7 @@ METRIC_TABLES = tuple(
         ATTEMPTS,
         FLAGS,
         PASS_AT_K,
+        SIMULATOR_HEALTH,
     )
 )
 """Every table ``build_metrics`` makes, in the order of making."""

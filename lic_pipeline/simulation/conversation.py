@@ -53,6 +53,8 @@ class Stage:
     revealed: int
 
 
+Flags = tuple[str, ...]
+
 Speak = Callable[[ModelRequest, Stage], Awaitable[Reply]]
 """Sends a request to the assistant."""
 
@@ -184,7 +186,7 @@ class ConversationLoop:
         reply = await self._ask(number, message, utterance)
         self._remember(message)
         self._remember(Message(role="assistant", content=spoken(reply)))
-        strategy, rule, attempt = await self._judge(number, reply)
+        strategy, rule, attempt, flags = await self._judge(number, reply)
         self.turns.append(
             Turn(
                 turn=number,
@@ -197,6 +199,7 @@ class ConversationLoop:
                 strategy=strategy,
                 rule_strategy=rule,
                 attempt=attempt,
+                system_flags=flags,
             )
         )
 
@@ -212,26 +215,38 @@ class ConversationLoop:
         stage = Stage(self.spec, number, len(self.shards), out)
         return await self.journal.call(CallKey("assistant", number), fields, lambda: self.cast.speak(request, stage))
 
-    async def _judge(self, number: int, reply: Reply) -> tuple[Strategy, Strategy, Attempt | None]:
+    async def _judge(self, number: int, reply: Reply) -> tuple[Strategy, Strategy, Attempt | None, Flags]:
         stored = self.journal.decision("turn", number)
         if stored is not None:
             attempt = None if stored["attempt"] is None else Attempt.model_validate(stored["attempt"])
             self._stamps.add(stored.get("judged_by", ""))
-            return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt
+            flags = tuple(stored.get("system_flags", ()))
+            return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt, flags
         rule = self.cast.task.label(reply, self.instruction)
         classifier = self.cast.roles.classifier
         strategy = rule
         if not isinstance(classifier, RuleClassifier):
             strategy = await classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
         attempt = await self.cast.grader.attempt(self.instruction, reply, strategy, number, self.journal)
+        flags = self._system_flags(number)
         value = {
             "strategy": str(strategy),
             "rule_strategy": str(rule),
             "attempt": None if attempt is None else attempt.model_dump(mode="json"),
             "judged_by": self._stamp,
+            **({"system_flags": list(flags)} if flags else {}),
         }
         self.journal.decide("turn", number, value, str(self.cast.task.scorer_version))
-        return strategy, rule, attempt
+        return strategy, rule, attempt, flags
+
+    def _system_flags(self, number: int) -> Flags:
+        """What a system model needed a second call or the rules for."""
+        trouble: dict[str, CallKey | tuple[str, int]] = {
+            "label_reasked": CallKey("classifier", number, 1),
+            "label_fallback": ("classifier_fallback", number),
+            "extractor_reasked": CallKey("extractor", number, 1),
+        }
+        return tuple(name for name, what in trouble.items() if self.journal.used(what))
 
     def _seeded(self, parameters: dict[str, Json]) -> dict[str, Json]:
         if parameters.get("seed") != PER_CONVERSATION:

@@ -47,12 +47,14 @@ class Journal:
         self._epoch = stored.epoch if stored else 0
         self._budget_scope = budget_scope
         self._diverged = False
+        self._used: set[CallKey | tuple[str, int]] = set()
         self.calls_made = 0
         self.cost_usd = 0.0
 
     async def call(self, key: CallKey, fields: dict[str, str], send: Send) -> Reply:
         """The stored reply of this key, or the one ``send`` brings, stored durably first. Raises DriftError."""
         wanted = request_hash(fields)
+        self._used.add(key)
         stored = self._calls.get(key)
         if stored is not None and stored.request_hash == wanted:
             return Reply.model_validate(stored.reply)
@@ -86,7 +88,12 @@ class Journal:
 
     def decide(self, kind: str, turn: int, value: Json, version: str) -> None:
         """Record a decision."""
+        self._used.add((kind, turn))
         self._ledger.record_decision(self.conversation_id, kind, turn, value, version)
+
+    def used(self, what: CallKey | tuple[str, int]) -> bool:
+        """True when this conversation has asked for this call, or made the decision of this kind and turn, by now."""
+        return what in self._used
 
 
 class Kept(NamedTuple):

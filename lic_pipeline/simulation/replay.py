@@ -144,6 +144,7 @@ class _Restored(Journal):
             "rule_strategy": str(known.rule_strategy),
             "attempt": None if attempt is None else attempt.model_dump(mode="json"),
             "judged_by": self._judged_by,
+            **({"system_flags": list(known.system_flags)} if known.system_flags else {}),
         }
         self.decide("turn", turn, value, "0" if attempt is None else str(attempt.scorer_version))
         return value

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from lic_pipeline.metrics.build import build_metrics, sql_text
+from lic_pipeline.metrics.health import EVENTS, SIMULATOR_EVENTS
 from lic_pipeline.metrics.statistics import group_reliability
 from lic_pipeline.metrics.tables import METRIC_TABLES
-from lic_pipeline.metrics.warehouse import csv_text
+from lic_pipeline.metrics.warehouse import csv_text, store
 
 Row = dict[str, Any]
 Make = Callable[..., Row]
@@ -83,6 +84,8 @@ def test_tables_have_the_columns_and_types_of_their_specs(
     memory: duckdb.DuckDBPyConnection, make_row: Make, put_rows: Put
 ) -> None:
     put_rows(memory, [*_rows(make_row), make_row("math/x", 0, None, flags='["forced", "forced", "leak"]')])
+    event = {"conversation_id": "main/{}/m/math/FULL/math/x/0", **{column.name: 1 for column in EVENTS}}
+    store(memory, SIMULATOR_EVENTS.name, SIMULATOR_EVENTS.arrow_table([event]))
     build_metrics(memory)
     for spec in METRIC_TABLES:
         made = memory.sql(f"SELECT * FROM {spec.name}").to_arrow_table()
