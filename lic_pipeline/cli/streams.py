@@ -53,7 +53,7 @@ def secure_streams() -> None:
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
     if not isinstance(sys.stderr, Messages):
-        sys.stderr = Messages(sys.stderr)  # type: ignore[assignment]
+        sys.stderr = Messages(sys.stderr)
 
 
 def live_terminal() -> bool:
