@@ -95,6 +95,45 @@ def test_killed_at_any_moment_and_run_again(tmp_path: Path, serve: Any, kills: i
         assert ledger.totals().conversations == {"done": 3 * items}
 
 
+def test_two_processes_on_one_plan_pay_for_each_call_once(tmp_path: Path, serve: Any) -> None:
+    items = 110  # more than one process claims at a time
+    calm: FaultServer = serve()
+    hold(tmp_path / "calm", entry_at(calm.url), items)
+    server: FaultServer = serve(chance={"500": 0.05}, delay_s=0.02)
+    both = [start_worker(tmp_path, server, items, 8) for _ in range(2)]
+    done = [json.loads(worker.communicate(timeout=120)[0]) for worker in both]
+    assert [worker.returncode for worker in both] == [0, 0]
+    assert all(one["missing"] == {} for one in done)
+    assert server.repeats == 0
+    assert server.answered == calm.answered
+    assert sum(one["held"] for one in done) == 3 * items
+    assert min(one["held"] for one in done) > 0, "one of them did nothing"
+    plan = math_plan(entry_at(server.url), items)
+    assert transcripts(tmp_path / "lake", plan) == transcripts(tmp_path / "calm" / "lake", plan)
+
+
+@pytest.mark.parametrize("cancels", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_cancelled_at_any_moment_it_ends_soon_and_loses_nothing(tmp_path: Path, serve: Any, cancels: int) -> None:
+    items = 12 * cancels + 20
+    server: FaultServer = serve(chance={"500": 0.05, "reset": 0.05}, delay_s=0.05)
+    draw = random.Random(11)
+    for number in range(cancels):
+        before = server.answered
+        process = start_worker(tmp_path, server, items, 8)
+        wait_for(lambda: server.answered > before + draw.randrange(1, 25), process)  # noqa: B023
+        assert process.poll() is None, "the plan was too small to be cancelled in"
+        process.send_signal((signal.SIGINT, signal.SIGTERM)[number % 2])
+        process.communicate(timeout=5)
+        assert process.returncode != 0
+        with Ledger.open(tmp_path / "ledger") as ledger:
+            # What was in flight when the signal came is lost to the ledger, nothing else is.
+            assert 0 <= server.answered - ledger.totals().overall.calls <= 8 * (number + 1)
+    last = start_worker(tmp_path, server, items, 8)
+    done = json.loads(last.communicate(timeout=120)[0])
+    assert (last.returncode, done["missing"], done["held"] + done["already"]) == (0, {}, 3 * items)
+    assert server.repeats <= 8 * cancels
+
+
 def start_worker(home: Path, server: FaultServer, items: int, connections: int) -> subprocess.Popen[str]:
     command = [sys.executable, str(WORKER), str(home), server.url, str(items), str(connections)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
