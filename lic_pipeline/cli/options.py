@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
     from lic_pipeline.config import Home
     from lic_pipeline.models.registry import ModelEntry
     from lic_pipeline.simulation.experiment import Experiment
+
+
+LARGEST_BUDGET = 1e9
+"""More than this is no cap (``inf`` included): whoever wants none says --yes."""
+
+LONGEST_SYSTEM_PROMPT = 100_000
+"""Characters; a file beyond is no system prompt but a mistake."""
 
 
 class SimulatorChoice(StrEnum):
@@ -31,7 +39,7 @@ Settings = Annotated[
 ExperimentName = Annotated[str, typer.Option("--experiment", "-e", help="Entry of data/experiments.yaml.")]
 Runs = Annotated[int | None, typer.Option("--runs", "-n", min=1, help="Runs per instruction and setting (N).")]
 Limit = Annotated[int | None, typer.Option("--limit", "-k", min=1, help="First K items of one seeded order per task.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the experiment's design.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of the experiment's design.")]
 Simulator = Annotated[SimulatorChoice | None, typer.Option("--simulator", help="Who plays the user.")]
 UserModel = Annotated[
     str | None, typer.Option("--user-model", help="Model that plays the user.", envvar="LIC_USER_MODEL")
@@ -44,14 +52,21 @@ JudgeModel = Annotated[
     typer.Option("--judge-model", help="Model that judges summaries (default: lexical).", envvar="LIC_JUDGE_MODEL"),
 ]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Sampling temperature.")]
+SystemPrompt = Annotated[
+    Path | None, typer.Option("--system-prompt", help="File whose text follows the task's system prompt.")
+]
 Connections = Annotated[
     int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Conversations held at once.")
 ]
 BudgetUsd = Annotated[
-    float | None, typer.Option("--budget-usd", min=0, help="Most the experiment may spend, in USD, over all roles.")
+    float | None,
+    typer.Option(
+        "--budget-usd", min=0, max=LARGEST_BUDGET, help="Most the experiment may spend, in USD, over all roles."
+    ),
 ]
 BudgetTokens = Annotated[
-    int | None, typer.Option("--budget-tokens", min=0, help="Most tokens the experiment may use, over all roles.")
+    int | None,
+    typer.Option("--budget-tokens", min=0, max=10**15, help="Most tokens the experiment may use, over all roles."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Call paid models without a budget.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -73,6 +88,7 @@ def resolve(
     tasks: list[str] | None = None,
     settings: list[str] | None = None,
     experiment: str = "main",
+    system_prompt: Path | None = None,
     **varied: object,
 ) -> Choice:
     """The experiment (ad hoc when options vary it), tasks and models. Raises ConfigError naming what is unknown."""
@@ -88,9 +104,26 @@ def resolve(
     for name in chosen:
         if name not in task_names():
             raise UnknownNameError("task", name, list(task_names()))
-    wanted = base.varied(settings=_settings(settings), **varied)
+    wanted = base.varied(settings=_settings(settings), system_prompt=_system_prompt(system_prompt), **varied)
     keep_experiment(home, wanted)
     return Choice(wanted, chosen, tuple(get_model(name) for name in dict.fromkeys(models)))
+
+
+def _system_prompt(path: Path | None) -> str | None:
+    """The text of the file. Raises ConfigError where it cannot be read or holds none."""
+    from lic_pipeline.errors import ConfigError
+
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise ConfigError(f"--system-prompt {path} cannot be read: {why}") from error
+    if not 0 < len(text) <= LONGEST_SYSTEM_PROMPT:
+        what = f"{len(text):,} characters; at most {LONGEST_SYSTEM_PROMPT:,} are sent" if text else "no text"
+        raise ConfigError(f"--system-prompt {path} holds {what}")
+    return text
 
 
 def _settings(names: list[str] | None) -> tuple[object, ...] | None:

@@ -21,6 +21,7 @@ from lic_pipeline.cli.options import (
     Settings,
     Simulator,
     SystemModel,
+    SystemPrompt,
     Tasks,
     Temperature,
     UserModel,
@@ -50,6 +51,7 @@ def plan(
     system_model: SystemModel = None,
     judge_model: JudgeModel = None,
     temperature: Temperature = None,
+    system_prompt: SystemPrompt = None,
     explain: Explain = None,
     as_json: AsJson = False,
 ) -> None:
@@ -77,6 +79,7 @@ def plan(
             system_model=system_model,
             judge_model=judge_model,
             temperature=temperature,
+            system_prompt=system_prompt,
         )
         _require_roles(choice)
         prepare_tasks(home, choice)
@@ -134,7 +137,7 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
     work = Work(made, ledger, ConversationStore(home.lake, made.task.name, made.model.alias))
     reasons = dict(open_by_reason(work))
     to_call = {name for name, reason in reasons.items() if reason not in NEVER_CALLED}
-    costs = estimate(made, to_call, totals)
+    costs = estimate(made, to_call, totals, _to_judge(home, made, work))
     rows = []
     for setting, cost in costs.items():
         specs = [spec for spec in made.specs if spec.setting is setting]
@@ -162,6 +165,19 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
             }
         )
     return rows
+
+
+def _to_judge(home: Home, made: Plan, work: Work) -> Mapping[str, int]:
+    """Questions to the judge about what was held before: a new judge is paid for although no conversation is."""
+    from lic_pipeline.simulation.judging import judge_of, still_to_ask
+    from lic_pipeline.verification.freshness import is_judged
+
+    entry = judge_of(made.experiment, made.task.name)
+    if entry is None or is_judged(home, made):
+        return {}
+    held = work.store.read([spec.conversation_id for spec in made.specs])
+    instructions = {name: item.instruction for name, item in made.items.items()}
+    return still_to_ask(entry, work.ledger, instructions, held)
 
 
 def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:

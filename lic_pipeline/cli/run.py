@@ -18,6 +18,7 @@ from lic_pipeline.cli.options import (
     Settings,
     Simulator,
     SystemModel,
+    SystemPrompt,
     Tasks,
     Temperature,
     UserModel,
@@ -38,6 +39,7 @@ def run(
     system_model: SystemModel = None,
     judge_model: JudgeModel = None,
     temperature: Temperature = None,
+    system_prompt: SystemPrompt = None,
     max_connections: Connections = None,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
@@ -65,6 +67,7 @@ def run(
         system_model=system_model,
         judge_model=judge_model,
         temperature=temperature,
+        system_prompt=system_prompt,
     )
     caps = Caps(max_connections, budget_usd, budget_tokens, yes)
     done = carry_out(home, choice, caps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from math import isfinite
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -22,6 +23,9 @@ from lic_pipeline.simulation.parameters import simulator_mode
 CONNECTIONS = "LIC_MAX_CONNECTIONS"
 BUDGET_USD = "LIC_BUDGET_USD"
 BUDGET_TOKENS = "LIC_BUDGET_TOKENS"
+
+MOST_CONNECTIONS = 4096
+"""As in a registry entry's limits: each is a task of the event loop."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 Number = TypeVar("Number", int, float)
@@ -100,6 +104,10 @@ def _number(name: str, kind: Callable[[str], Number]) -> Number | None:
         value = kind(text)
     except ValueError as error:
         raise ConfigError(f"{name}={text} is no number") from error
+    if not isfinite(value):
+        raise ConfigError(f"{name}={text} is no number; leave it unset for no cap")
     if value < 0 or (name == CONNECTIONS and value < 1):
         raise ConfigError(f"{name}={text} is too small")
+    if name == CONNECTIONS and value > MOST_CONNECTIONS:
+        raise ConfigError(f"{name}={text} is too large: at most {MOST_CONNECTIONS}")
     return value

@@ -31,7 +31,7 @@ class Experiment(BaseModel):
     settings: tuple[Setting, ...] = (Setting.FULL, Setting.CONCAT, Setting.SHARDED)
     skip_settings: Mapping[str, tuple[Setting, ...]] = Field(default_factory=dict)
     runs: int = Field(default=10, ge=1, le=1000)
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, le=2**63 - 1)
     limit: int | None = Field(default=None, ge=1)
     simulator: Literal["auto", "scripted", "llm"] = "auto"
     user_model: str | None = None

@@ -56,7 +56,12 @@ def test_a_paid_model_needs_a_budget_or_a_yes(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(caps.BUDGET_USD, "much"), (caps.BUDGET_USD, "-1"), (caps.CONNECTIONS, "0")]
+    ("name", "value"),
+    [
+        *((caps.BUDGET_USD, value) for value in ("much", "-1", "nan", "inf")),
+        *((caps.BUDGET_TOKENS, value) for value in ("1.5", "-1", "nan")),
+        *((caps.CONNECTIONS, value) for value in ("0", "-2", "99999999")),
+    ],
 )
 def test_a_cap_that_is_no_number_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
