@@ -13,6 +13,7 @@ from lic_pipeline.metrics.statistics import binomial_truth
 from lic_pipeline.metrics.tables import METRIC_TABLES
 from lic_pipeline.metrics.warehouse import export_csv
 from lic_pipeline.report.console import against_full, drop_points
+from lic_pipeline.report.experiments import made_by
 from lic_pipeline.report.quarantine import quarantined
 from lic_pipeline.report.render import (
     BANNER,
@@ -37,7 +38,7 @@ def write_report(home: Home, connection: duckdb.DuckDBPyConnection) -> list[Path
     Raises ValueError when a value lacks n, N, interval or signature, StorageError when the folder cannot be written.
     """
     report = home.report / "report.md"
-    text = report_text(connection)
+    text = report_text(connection, home)
     paths = []
     known = {row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     for spec in METRIC_TABLES:
@@ -49,8 +50,8 @@ def write_report(home: Home, connection: duckdb.DuckDBPyConnection) -> list[Path
     return [report, *paths]
 
 
-def report_text(connection: duckdb.DuckDBPyConnection) -> str:
-    """The markdown document of the metric tables in this connection."""
+def report_text(connection: duckdb.DuckDBPyConnection, home: Home | None = None) -> str:
+    """The markdown document of the metric tables in this connection; ``home`` knows how its experiments were made."""
     cells = rows_of(connection, "reliability_by_task")
     lines = ["# Reliability in multi-turn conversation", ""]
     if has_personas(cells):
@@ -69,7 +70,10 @@ def report_text(connection: duckdb.DuckDBPyConnection) -> str:
         "",
     ]
     for experiment in sorted({str(row["experiment"]) for row in cells}):
-        lines += [f"## Experiment {markdown(experiment)}", "", *_experiment(connection, experiment)]
+        lines += [f"## Experiment {markdown(experiment)}", ""]
+        if home is not None and (made := made_by(home, experiment)):
+            lines += [made, ""]
+        lines += _experiment(connection, experiment)
     held: Iterator[list[object]] = (list(row) for row in quarantined(connection))
     lines += _section("Quarantined", ["layer", "task", "reason", "rows"], held, "Nothing is quarantined.")
     lines += ["## Files", "", *(f"- `{spec.name}.csv`: {spec.description}" for spec in METRIC_TABLES), ""]

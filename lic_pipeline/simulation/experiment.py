@@ -19,6 +19,9 @@ from lic_pipeline.config import data_path
 from lic_pipeline.errors import ConfigError, UnknownNameError
 from lic_pipeline.records import DERIVED, Setting
 
+VARIES = "varies "
+"""How the description of an ad-hoc experiment begins; the name of what it varies follows."""
+
 
 class Experiment(BaseModel):
     """One experiment. ``limit`` = first K items of a seeded order per task (None = all)."""
@@ -67,7 +70,7 @@ class Experiment(BaseModel):
         if all(getattr(self, key) == value for key, value in changed.items()):
             return self
         try:
-            fresh = Experiment.model_validate({**self.model_dump(), **changed, "description": f"varies {self.name}"})
+            fresh = Experiment.model_validate({**self.model_dump(), **changed, "description": f"{VARIES}{self.name}"})
         except ValidationError as error:
             raise ConfigError(f"experiment {self.name}: {_first_problem(error)}") from error
         content = fresh.model_dump(mode="json", exclude={"name", "description"})
