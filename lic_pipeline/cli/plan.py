@@ -28,10 +28,13 @@ from lic_pipeline.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lic_pipeline.cli.options import Choice
     from lic_pipeline.config import Home
     from lic_pipeline.models.ledger.ledger import Ledger
     from lic_pipeline.simulation.plan import Plan
+    from lic_pipeline.simulation.work import Work
 
 Explain = Annotated[
     tuple[str, str] | None, typer.Option("--explain", metavar="ID ID", help="Why two conversation ids differ.")

@@ -60,8 +60,13 @@ class Estimate:
     free: bool
 
 
-def estimate(plan: Plan, open_ids: Collection[str], totals: Totals) -> dict[Setting, Estimate]:
-    """Estimate by setting for the plan's conversations among ``open_ids``. Raises ConfigError for missing roles."""
+def estimate(
+    plan: Plan, open_ids: Collection[str], totals: Totals, to_judge: Mapping[str, int] | None = None
+) -> dict[Setting, Estimate]:
+    """Estimate by setting for the plan's conversations among ``open_ids``. Raises ConfigError for missing roles.
+
+    ``to_judge``: questions the judge was not asked yet, by id of a conversation that was held before.
+    """
     players = role_models(plan.experiment, plan.model)
     reply = reply_tokens(plan, totals)
     counts: dict[tuple[Setting, str], int] = {}
@@ -74,6 +79,12 @@ def estimate(plan: Plan, open_ids: Collection[str], totals: Totals) -> dict[Sett
         for role, share in shares.items():
             one = found[setting].setdefault(role, Cost())
             one.add(number * share.calls, number * share.prompt, number * share.completion)
+    for spec in plan.specs:
+        questions = (to_judge or {}).get(spec.conversation_id, 0)
+        if questions and spec.conversation_id not in open_ids:
+            share = _of_judge(plan.items[spec.instruction_id], reply)
+            one = found[spec.setting].setdefault("judge", Cost())
+            one.add(questions, questions * share.prompt, questions * share.completion)
     return {setting: _priced(plan, roles, players) for setting, roles in found.items()}
 
 
@@ -104,9 +115,14 @@ def _of_conversation(plan: Plan, item: Approved, setting: Setting, reply: int, *
         found["user"] = Cost(asked, asked * (_ROLE_PROMPT + shards_total + history // 2), asked * _UTTERANCE_TOKENS)
         found["system"] = Cost(len(said), len(said) * (_ROLE_PROMPT + shards_total + reply), len(said) * _LABEL_TOKENS)
     if judge_of(plan.experiment, plan.task.name) is not None:
-        insights = [str(insight.get("insight", "")) for insight in item.instruction.reference.get("insights", ())]
-        found["judge"] = Cost(1, _ROLE_PROMPT + estimate_texts(insights) + reply, _LABEL_TOKENS * len(insights))
+        found["judge"] = _of_judge(item, reply)
     return found
+
+
+def _of_judge(item: Approved, reply: int) -> Cost:
+    """One question to the judge of a summary."""
+    insights = [str(insight.get("insight", "")) for insight in item.instruction.reference.get("insights", ())]
+    return Cost(1, _ROLE_PROMPT + estimate_texts(insights) + reply, _LABEL_TOKENS * len(insights))
 
 
 def _user_tokens(plan: Plan, item: Approved, setting: Setting) -> list[int]:

@@ -116,6 +116,20 @@ def questions_of(conversation: Conversation, instruction: Instruction) -> Iterat
             yield from ((policy, question) for question in collector.questions)
 
 
+def still_to_ask(
+    entry: ModelEntry, ledger: Ledger, instructions: Mapping[str, Instruction], conversations: Iterable[Conversation]
+) -> Counter[str]:
+    """Questions the judge was never asked, by the first conversation that raises them. Calls nothing."""
+    identity = judge_identity(entry)
+    raised: dict[str, str] = {}
+    for conversation in conversations:
+        for _, question in questions_of(conversation, instructions[conversation.instruction_id]):
+            raised.setdefault(question.key(identity), conversation.conversation_id)
+    states = ledger.states(list(raised))
+    answered = (DONE, f"error:{UNUSABLE}")
+    return Counter(name for key, name in raised.items() if states.get(key) not in answered)
+
+
 Asked = tuple[Row, Question]
 
 

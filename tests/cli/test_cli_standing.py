@@ -63,6 +63,17 @@ def test_real_models_are_priced_by_role_and_the_basis_is_said(finished: Lic) -> 
     assert "characters a token" in finished("plan", *REAL, *roles).out
 
 
+def test_a_new_judge_is_priced_although_every_conversation_is_held(lic: Lic) -> None:
+    chosen = ("-m", "sim/steady", "-t", "summary", "-k", "2", "-n", "2", "-s", "FULL")
+    lic("run", *chosen)
+    judged = (*chosen, "--judge-model", "gpt-4o-mini", "--json")
+    total = lic("plan", *judged).document["total"]
+    assert (total["done"], total["missing"], set(total["calls"])) == (4, {}, {"judge"})
+    assert 0 < total["calls"]["judge"] <= 4
+    assert total["cost_usd"] > 0
+    assert lic("plan", *chosen, "--json").document["total"]["calls"] == {}
+
+
 def test_an_unknown_price_is_null_and_never_nothing(finished: Lic) -> None:
     entry = "models:\n  - {alias: mine, id: openai/mine, base_url: 'http://127.0.0.1:9/v1'}\n"
     (finished.home / "models.yaml").write_text(entry, encoding="utf-8")

@@ -15,10 +15,10 @@ from plans import entry_at
 from lic_pipeline.errors import BudgetReachedError, ProviderStoppedError
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.ledger import Ledger
-from lic_pipeline.models.registry import user_registry
+from lic_pipeline.models.registry import get_model, user_registry
 from lic_pipeline.records import Conversation, Instruction, Reply, Setting, StopReason, Strategy, Turn
 from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.judging import Judging, judge, judge_of, judged_task
+from lic_pipeline.simulation.judging import Judging, judge, judge_of, judged_task, still_to_ask
 from lic_pipeline.simulation.roles.judge import judge_identity
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.tasks.summary.stored import NO_VERDICT
@@ -123,6 +123,9 @@ UNUSABLE = {
     "unknown coverage": says(GOOD[0], {"finding": 2, "coverage": "mostly", "bullet": 1}),
     "bullet out of range": says(GOOD[0], {"finding": 2, "coverage": "full", "bullet": 7}),
     "no bullet": says({"finding": 1, "coverage": "full", "bullet": None}, GOOD[1]),
+    "number too long": says({"finding": "9" * 5_000, "coverage": "none", "bullet": None}, GOOD[1]),
+    "bare number too long": says(*GOOD).replace('"finding": 1', '"finding": ' + "9" * 5_000),
+    "bullet too long": says(GOOD[0], {"finding": 2, "coverage": "full", "bullet": "9" * 5_000}),
     "no list": '{"verdicts": "all full"}',
     "entries no objects": '{"verdicts": [1, 2]}',
     "empty": "",
@@ -174,6 +177,15 @@ def test_the_budget_stops_judging_and_a_larger_one_goes_on(bench: Bench) -> None
     assert 0 < paid < 12
     found, _, scores = bench.judged(lambda body: says(*GOOD), *texts)
     assert (found.calls, scores) == (12 - paid, [75.0] * 12)
+
+
+def test_what_is_still_to_ask_is_counted_by_content(bench: Bench) -> None:
+    bench.judged(lambda body: says(*GOOD), SUMMARY)
+    texts = [SUMMARY, f"{SUMMARY}\n- New [1]", f"{SUMMARY}\n- New [1]"]
+    held = [conversation(number, text) for number, text in enumerate(texts)]
+    with Ledger.open(bench.folder / "ledger") as ledger:
+        asked = [still_to_ask(get_model(name), ledger, {"own/1": instruction()}, held) for name in ("judge", "gpt-4o")]
+    assert asked == [{held[1].conversation_id: 1}, {held[0].conversation_id: 1, held[1].conversation_id: 1}]
 
 
 def test_identity_follows_model_and_prompt_not_address_or_limits() -> None:

@@ -24,6 +24,9 @@ from lic_pipeline.tasks.summary.stored import Question
 JUDGE_VERSION = "1"
 """Raised by hand whenever answers would be read differently."""
 
+LONGEST_NUMBER = 9
+"""Characters of a finding's number; Python refuses to read a number of thousands."""
+
 
 class Judged(BaseModel):
     """What the judge must answer; entries are validated against the question, not here."""
@@ -63,7 +66,8 @@ def read_answer(judged: Judged, question: Question) -> list[Json]:
     found: dict[int, Json] = {}
     for entry in judged.verdicts:
         number = entry.get("finding") if isinstance(entry, dict) else None
-        number = int(number) if isinstance(number, str) and number.strip().isdecimal() else number
+        if isinstance(number, str) and number.strip().isdecimal() and len(number) <= LONGEST_NUMBER:
+            number = int(number)
         if type(number) is not int or not 1 <= number <= len(question.insights):
             raise RecordError(f"an entry names no finding from 1 to {len(question.insights)}")
         if number in found:
