@@ -62,7 +62,7 @@ class DriftError(LicError):
     def __init__(self, conversation_id: str, key: str, field: str) -> None:
         super().__init__(
             f"conversation {conversation_id}: the request of call {key} differs from the stored one in {field!r}; "
-            "nothing was called. Restore the old setting, or pass --accept-drift to start a new epoch."
+            "nothing was called. Restore the old setting, or ask anew what differs with lic run --accept-drift."
         )
         self.conversation_id = conversation_id
         self.key = key

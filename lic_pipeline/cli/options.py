@@ -69,6 +69,9 @@ BudgetTokens = Annotated[
     typer.Option("--budget-tokens", min=0, max=10**15, help="Most tokens the experiment may use, over all roles."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Call paid models without a budget.")]
+AcceptDrift = Annotated[
+    bool, typer.Option("--accept-drift", help="Ask anew what would be asked differently today; see exit code 5.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 

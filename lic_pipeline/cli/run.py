@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from lic_pipeline.cli.options import (
+    AcceptDrift,
     AsJson,
     BudgetTokens,
     BudgetUsd,
@@ -44,6 +45,7 @@ def run(
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     yes: Yes = False,
+    accept_drift: AcceptDrift = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment; resumable at any moment. Exit 0 all there, 1 something missing (it says what)."""
@@ -69,7 +71,7 @@ def run(
         temperature=temperature,
         system_prompt=system_prompt,
     )
-    caps = Caps(max_connections, budget_usd, budget_tokens, yes)
+    caps = Caps(max_connections, budget_usd, budget_tokens, yes, accept_drift)
     done = carry_out(home, choice, caps)
     show_results(home, choice.experiment.name, [entry.alias for entry in choice.models], as_json=as_json)
     if tell_missing(home, choice, done):

@@ -30,12 +30,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Caps:
-    """What a command allows a run: conversations at once, spending, and whether it may spend without a cap."""
+    """What a command allows a run: conversations at once, spending, spending without a cap, asking anew on drift."""
 
     connections: int | None = None
     usd: float | None = None
     tokens: int | None = None
     yes: bool = False
+    accept_drift: bool = False
 
 
 def carry_out(home: Home, choice: Choice, caps: Caps) -> Done:
@@ -59,7 +60,7 @@ def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
         for choice in choices:
             for model in choice.models:
                 for task in choice.tasks:
-                    _evaluate(home, choice, task, model.alias, launch, display, done)
+                    _evaluate(home, choice, task, model.alias, launch, display, done, accept=caps.accept_drift)
         _publish(home, launch, display)
         done.launched, done.calls = launch.launched, display.calls
     return done
@@ -100,10 +101,11 @@ def _prepare(home: Home, task: str, launch: Launcher, display: Display) -> None:
 
 
 def _evaluate(
-    home: Home, choice: Choice, task: str, alias: str, launch: Launcher, display: Display, done: Done
+    home: Home, choice: Choice, task: str, alias: str, launch: Launcher, display: Display, done: Done, *, accept: bool
 ) -> None:
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.models.registry import get_model
+    from lic_pipeline.simulation.drift import accept_drift
     from lic_pipeline.simulation.engine import Work
     from lic_pipeline.verification.freshness import is_evaluated
     from lic_pipeline.verification.planning import plan_for
@@ -115,6 +117,8 @@ def _evaluate(
     done.planned += len(plan.specs)
     with open_ledger(home) as ledger:
         complete = is_evaluated(home, plan, ledger)
+        if accept and not complete:
+            accept_drift(plan, ledger)
     if complete:
         done.unchanged += 1
     else:
