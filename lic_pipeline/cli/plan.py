@@ -98,10 +98,13 @@ def plan(
 
 
 def _require_roles(choice: Choice) -> None:
-    from lic_pipeline.simulation.parameters import require_roles
+    from lic_pipeline.simulation.judging import judge_of
+    from lic_pipeline.simulation.parameters import role_models
 
     for entry in choice.models:
-        require_roles(choice.experiment, entry)
+        role_models(choice.experiment, entry)
+    for name in choice.tasks:
+        judge_of(choice.experiment, name)
 
 
 def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:

@@ -82,12 +82,12 @@ def prepare_tasks(home: Home, choice: Choice) -> None:
 def allow(choices: Sequence[Choice], caps: Caps) -> None:
     """Set the caps for this process. Raises ConfigError where a role is not named or spending is not consented to."""
     from lic_pipeline.simulation.caps import require_consent, set_caps
-    from lic_pipeline.simulation.parameters import require_roles
+    from lic_pipeline.simulation.parameters import role_models
 
     set_caps(caps.connections, caps.usd, caps.tokens)
     for choice in choices:
         for model in choice.models:
-            require_roles(choice.experiment, model)
+            role_models(choice.experiment, model)
         require_consent(choice.experiment, list(choice.models), caps.yes)
 
 

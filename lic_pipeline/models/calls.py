@@ -93,7 +93,7 @@ class CallPath:
         """The reply to a request, after as many attempts as the entry's patience allows. Raises CallError."""
         self._require_fit(request)
         spent = _Spent()
-        self._waiting.calls += 1
+        self._waiting.begin()
         try:
             return await self._attempt(request, conversation_id, key, spent)
         except ContentFilteredError:
@@ -103,7 +103,7 @@ class CallPath:
                 raise
             return await self._again(error, request, conversation_id, key, spent)
         finally:
-            self._waiting.calls -= 1
+            self._waiting.end()
 
     async def _again(
         self, first: CallError, request: ModelRequest, conversation_id: str, key: CallKey, spent: _Spent
@@ -224,7 +224,7 @@ class CallPath:
 
     def _failed(self, error: CallError, started: float) -> CallError:
         """Learn from a failure; returns the error to raise."""
-        self._waiting.last_error = error.outcome + (f", HTTP {error.status}" if error.status else "")
+        self._waiting.last_error = describe(f"{error.outcome}: {error}")
         if isinstance(error, RateLimitError) or error.status in _OVERLOADED:
             self._limit.limited(started)
         if isinstance(error, PermanentError):

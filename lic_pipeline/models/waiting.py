@@ -47,7 +47,10 @@ async def heartbeat(
 
 
 class Waiting:
-    """What the calls of one path are doing: in flight, pausing, or waiting for a slot."""
+    """What the calls of one path are doing: in flight, pausing, or waiting for a slot.
+
+    Only a call that ends moves anything: attempts that fail and are made again may go on for half an hour.
+    """
 
     def __init__(self) -> None:
         self.calls = 0
@@ -57,16 +60,26 @@ class Waiting:
         self._sent: dict[int, float] = {}
         self._number = 0
 
+    def begin(self) -> None:
+        """A call begins; the first one after none counts as a move."""
+        if not self.calls:
+            self.moved_at = time.monotonic()
+        self.calls += 1
+
+    def end(self) -> None:
+        """A call has ended, in whatever way."""
+        self.calls -= 1
+        self.moved_at = time.monotonic()
+
     def sent(self) -> tuple[int, float]:
         """An attempt begins: its number, and when (monotonic seconds)."""
         self._number += 1
-        self._sent[self._number] = self.moved_at = time.monotonic()
-        return self._number, self.moved_at
+        self._sent[self._number] = started = time.monotonic()
+        return self._number, started
 
     def ended(self, number: int) -> float:
         """An attempt has ended, in whatever way: the seconds it took."""
-        self.moved_at = time.monotonic()
-        return self.moved_at - self._sent.pop(number)
+        return time.monotonic() - self._sent.pop(number)
 
     def described(self, now: float, alias: str, allowed: str) -> str:
         """What is waited for in words, "" when nothing is."""

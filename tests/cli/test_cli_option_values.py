@@ -77,3 +77,24 @@ def test_the_largest_values_are_taken(lic: Lic) -> None:
     most = ("--seed", str(2**63 - 1), "--budget-usd", "1e9", "--budget-tokens", "1000000000000000", "-C", "4096")
     done = lic("run", *ONE, *most, "--temperature", "2")
     assert "1 conversations wanted" in done.err
+
+
+@pytest.mark.parametrize(
+    ("roles", "says"),
+    [
+        (("--user-model", "sim/lost", "--system-model", "gpt-4o"), "sim/lost is a calibration persona"),
+        (("--user-model", "gpt-4o", "--system-model", "nobody"), "unknown model 'nobody'"),
+        (("--simulator", "scripted", "--judge-model", "sim/lost"), "sim/lost is a calibration persona"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_models_that_cannot_play_a_role_are_refused_before_anything_is_prepared(
+    command: str, roles: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("LIC_HOME", str(tmp_path / "home"))
+    consent = ("--yes",) if command == "run" else ()
+    assert _call([command, "-m", "gpt-4o-mini", *roles, *consent]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1

@@ -361,6 +361,26 @@ def test_silence_is_explained(serve: Any, entry_for: Any, caplog: pytest.LogCapt
     assert "a slot for 1 calls of fake" in said[0]
 
 
+def test_attempts_that_fail_again_and_again_are_no_movement(
+    serve: Any, entry_for: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serve(chance={"500": 1.0})
+    entry = entry_for(server, limits={"concurrency": 2}, patience={"attempts": 100, "total_s": 1.0})
+
+    async def use(path: CallPath) -> None:
+        beat = asyncio.ensure_future(heartbeat(lambda: [path], silence_s=0.3, look_s=0.02))
+        with pytest.raises(errors.TransientError):
+            await path.complete(request(), "c", KEY)
+        beat.cancel()
+
+    with caplog.at_level(logging.WARNING, "lic"):
+        on_path(entry, use, Records())
+    assert server.requests > 5
+    said = [record.getMessage() for record in caplog.records if "nothing has come back" in record.getMessage()]
+    assert said
+    assert "try again later (500)" in said[0]
+
+
 def test_a_run_that_moves_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     class Moving:
         moved_at = 0.0
