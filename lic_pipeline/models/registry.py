@@ -6,6 +6,7 @@ client and opens no connection.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from lic_pipeline.records import Json
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ChatStyle(_Part):
@@ -70,6 +71,7 @@ class Auto(_Part):
     per: Literal["run", "day", "total"] = "run"
 
 
+_ADDRESS = re.compile(r"https?://[^\s/]+")
 _TAKES_NO_SEED = frozenset({"anthropic", "sim"})
 
 
@@ -106,6 +108,13 @@ class ModelEntry(_Part):
             raise ValueError("write provider/model, for example openai/gpt-4o-mini, or python:module.function")
         return value
 
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not _ADDRESS.match(value):
+            raise ValueError("write an address with its scheme, for example http://127.0.0.1:8080/v1")
+        return value
+
     @model_validator(mode="after")
     def _can_be_seeded(self) -> Self:
         if self.seed == "none":
@@ -127,19 +136,34 @@ class ModelEntry(_Part):
         return self.provider == "sim"
 
 
+def first_problem(error: ValidationError) -> str:
+    """The first field that is wrong, and what is wrong with it; of several, how many more there are."""
+    first, *others = error.errors()
+    place = ".".join(str(part) for part in first["loc"])
+    told = f"{place}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+    return f"{told} (and {len(others)} more)" if others else told
+
+
 def load_models(path: Path) -> dict[str, ModelEntry]:
     """Entries of one registry file by alias. Raises ConfigError naming file, entry and field."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         listed = document.get("models") or []
-    except (OSError, yaml.YAMLError, AttributeError) as error:
-        raise ConfigError(f"{path}: cannot be read as a model registry ({error})") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: cannot be read as a model registry ({' '.join(str(error).split())})") from error
+    except (OSError, ValueError, AttributeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it needs a list under models:, in UTF-8"
+        raise ConfigError(f"{path}: cannot be read as a model registry ({why})") from error
+    if not isinstance(listed, list):
+        raise ConfigError(f"{path}: cannot be read as a model registry (models: is no list)")
     entries: dict[str, ModelEntry] = {}
     for position, fields in enumerate(listed, start=1):
         try:
             entry = ModelEntry.model_validate({"alias": (fields or {}).get("id"), **(fields or {})})
-        except (ValidationError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{path}: entry {position}: {error}") from error
+        except ValidationError as error:
+            raise ConfigError(f"{path}: entry {position}: {first_problem(error)}") from error
+        except (TypeError, AttributeError) as error:
+            raise ConfigError(f"{path}: entry {position} is no mapping of fields, such as {{id: a/b}}") from error
         if entry.alias in entries or entry.provider == "sim":
             raise ConfigError(f"{path}: entry {position}: alias {entry.alias!r} is taken or names a persona")
         entries[entry.alias] = entry

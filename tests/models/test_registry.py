@@ -102,13 +102,23 @@ def test_own_entries_join_and_are_read_again_when_they_change(lic_home: Path) ->
         ("models:\n  - {id: a/b, limits: {concurrency: 0}}\n", "concurrency"),
         ("models: [\n", "cannot be read"),
         ("- x\n", "cannot be read"),
+        ("nothing", "needs a list under models:"),
+        ("models: 7\n", "is no list"),
+        ("models: [7, 8]\n", "entry 1 is no mapping of fields"),
+        ("models:\n  - {alias: x}\n", "entry 1: id: Field required$"),
+        ("models:\n  - {id: a/b, base_url: 'localhost:80'}\n", "base_url: write an address with its scheme"),
+        ("models:\n  - {id: a/b, price: {prompt: -1, completion: .nan}}\n", r"price.prompt: .*\(and 1 more\)$"),
+        ("models:\n  - {id: a/b, price: {prompt: .inf, completion: 1}}\n", "price.prompt: Input should be a finite"),
+        ("models:\n  - {id: a/b, colour: \xe4}\n".encode("latin-1"), "in UTF-8"),
     ],
 )
-def test_bad_own_entries_are_named(lic_home: Path, text: str, message: str) -> None:
+def test_bad_own_entries_are_named_in_one_line(lic_home: Path, text: str | bytes, message: str) -> None:
     lic_home.mkdir()
-    user_registry().write_text(text)
-    with pytest.raises(ConfigError, match=message):
+    user_registry().write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError, match=message) as caught:
         registry()
+    assert "\n" not in str(caught.value)
+    assert "pydantic" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
