@@ -18,6 +18,8 @@ def main() -> None:
     from lic_pipeline.cli.streams import secure_streams
 
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it, and means it
+        signal.signal(signal.SIGHUP, _hang_up)
     secure_streams()
     try:
         code = _call(sys.argv[1:])
@@ -79,6 +81,11 @@ def _told(message: str, code: int) -> int:
 def _interrupt(number: int, _frame: object) -> None:
     """SIGTERM before and after an engine's loop ends the command as Ctrl-C does; in between the engine takes it."""
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def _hang_up(_number: int, _frame: object) -> None:
+    """The terminal was closed: whoever takes SIGTERM at this moment stores what there is and ends."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _silence() -> None:

@@ -61,7 +61,8 @@ def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
     for task in choice.tasks:
         tell_unusable(home, task)
     for reason, number in sorted(done.missing.items()):
-        print(f"missing: {number} of {done.planned} conversations: {reason}", file=sys.stderr)
+        way_on = "; lic retry --errors takes them up again" if reason.startswith("error:") else ""
+        print(f"missing: {number} of {done.planned} conversations: {reason}{way_on}", file=sys.stderr)
     if not done.planned and not done.skipped:
         print("missing: no item can be evaluated; `lic import-shards FILE` brings shards for your own", file=sys.stderr)
         return True

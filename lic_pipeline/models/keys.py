@@ -30,7 +30,7 @@ def key_variable(entry: ModelEntry) -> str | None:
 
 
 def find_key(entry: ModelEntry) -> str | None:
-    """The key of an entry, None when it needs none. Raises ConfigError naming the variable that is not set."""
+    """The key of an entry, None when it needs none. Raises ConfigError naming the variable that holds no key."""
     variable = key_variable(entry)
     if variable is None:
         return None
@@ -38,6 +38,8 @@ def find_key(entry: ModelEntry) -> str | None:
     if not key:
         raise ConfigError(f"{entry.alias} needs an API key: set {variable} in the environment or in .env")
     register_secret(key)
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"{variable} holds a line break or a letter no key has; copy the key of {entry.alias} again")
     return key
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the middle of a run: out within seconds with 130, nothing lost, nothing paid for twice."""
+"""Ctrl-C, SIGTERM, a closed terminal in mid-run: out within seconds with 130, nothing lost, nothing paid twice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from contextlib import closing
 
 import pytest
-from support.lic_command import Lic
+from support.lic_command import SMALL, Lic
 
 LONG = ("run", "-m", "sim/lost", "-t", "math", "-k", "4", "-n", "100", "-s", "FULL", "-s", "SHARDED", "-C", "2")
 """A run of 800 conversations: long enough to be interrupted, short enough to be finished."""
@@ -61,10 +61,23 @@ def test_an_interrupted_run_goes_on_where_it_stopped(lic: Lic) -> None:
     assert row["calls"] == len(after)
 
 
-@pytest.mark.slow
-def test_sigterm_ends_a_run_as_ctrl_c_does(lic: Lic) -> None:
-    before = _interrupted(lic, signal.SIGTERM)
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGHUP])
+def test_other_signals_end_a_run_as_ctrl_c_does(lic: Lic, number: signal.Signals) -> None:
+    before = _interrupted(lic, number)
     assert len(before) >= 50
+
+
+def test_a_run_started_with_nohup_does_not_hear_the_terminal_close(lic: Lic) -> None:
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = lic.start("run", *SMALL)
+    finally:
+        signal.signal(signal.SIGHUP, ignored)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "preparing math\n"
+    process.send_signal(signal.SIGHUP)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
 
 
 def test_ctrl_c_before_the_first_call_is_answered_too(lic: Lic) -> None:

@@ -138,6 +138,17 @@ def test_where_keys_come_from(fields: dict[str, Any], variable: str | None) -> N
     assert key_variable(entry(**fields)) == variable
 
 
+@pytest.mark.parametrize("key", ["", "  ", "sk-one\nsk-two", "sk-äöü", "sk-\x00", "sk-\u200bone"])
+def test_what_is_no_key_is_refused_before_it_is_sent(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "\x00" in key:
+        monkeypatch.setattr("os.environ", {**os.environ, "OPENAI_API_KEY": key})
+    else:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY") as caught:
+        find_key(entry(id="openai/a"))
+    assert "sk-" not in str(caught.value)
+
+
 def test_limits_are_shared_by_provider_endpoint_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789abcdef")
     one, two = entry(id="openai/a"), entry(id="openai/b")
