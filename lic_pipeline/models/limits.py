@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 REREAD_SECONDS = 3.0
 _DOWN = 0.7
@@ -69,7 +70,8 @@ class AdaptiveLimit:
             if waiter.done() and not waiter.cancelled():
                 self.release()
             else:
-                self._waiters.remove(waiter)
+                with suppress(ValueError):  # a slot handed out since the cancellation has passed it over
+                    self._waiters.remove(waiter)
             raise
 
     def release(self) -> None:

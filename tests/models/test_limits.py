@@ -73,6 +73,25 @@ def test_live_runs_share_the_limit_and_are_reread() -> None:
     assert asyncio.run(run()) == [12, 4, 1, 12]
 
 
+def test_a_waiter_cancelled_while_slots_are_handed_out_is_cancelled_and_nothing_else() -> None:
+    async def run() -> list[BaseException | None]:
+        limit = AdaptiveLimit(1)
+        await limit.acquire()
+        tasks = [asyncio.ensure_future(limit.acquire()) for _ in range(3)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        limit.release()  # before the cancelled task runs: its place in the queue is passed over
+        done = await asyncio.gather(*tasks[:2], return_exceptions=True)
+        limit.release()
+        await tasks[2]
+        assert (limit.in_flight, limit.waiting) == (1, 0)
+        return done
+
+    cancelled, served = asyncio.run(run())
+    assert isinstance(cancelled, asyncio.CancelledError)
+    assert served is None
+
+
 def test_slots_go_to_who_waited_longest_and_none_is_lost_to_a_cancelled_one() -> None:
     async def run() -> list[str]:
         limit = AdaptiveLimit(1)
