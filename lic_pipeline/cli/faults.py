@@ -1,4 +1,4 @@
-"""One line for an error nobody planned: a full or read-only disk below a library, else a fault of ours.
+"""One line for an error nobody planned: a full or read-only disk or an interrupt below a library, else a fault of ours.
 
 Set LIC_DEBUG=1 to see the traceback instead.
 """
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 FAULT_EXIT = 70
 """Exit code of a fault in lic_pipeline itself (EX_SOFTWARE), which no caller should take for a result."""
 
+INTERRUPT_EXIT = 130
+
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_WRITING = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR})
 _SPACE_WORDS = ("disk is full", "no space left", "disk quota")
@@ -22,6 +24,8 @@ def explained(error: BaseException) -> tuple[str, int]:
     for one in _chain(error):
         number = one.errno if isinstance(one, OSError) else None
         text = str(one).lower()
+        if _is_interrupt(one):
+            return "interrupted; finished work is stored, run the command again to go on", INTERRUPT_EXIT
         if number in _NO_SPACE or any(words in text for words in _SPACE_WORDS):
             said = _first_line(one)
             return f"the disk is full ({said}); free some space and run the command again, what is stored stays", 2
@@ -29,6 +33,12 @@ def explained(error: BaseException) -> tuple[str, int]:
             return f"a file cannot be written or read ({_first_line(one)}); choose a writable LIC_HOME", 2
     said = f"{type(error).__name__}: {_first_line(error)}"
     return f"a fault in lic itself ({said}); set LIC_DEBUG=1 for the traceback and report it", FAULT_EXIT
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """True for Ctrl-C as DuckDB tells it: while a query runs, it takes KeyboardInterrupt for an error of its own."""
+    told = type(error) is RuntimeError and str(error) == "Query interrupted"
+    return told or type(error).__name__ == "InterruptException" or isinstance(error, KeyboardInterrupt)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,0 +1,51 @@
+"""Errors of libraries, as the command tells them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import threading
+
+import duckdb
+import pytest
+
+from lic_pipeline.cli.faults import explained
+
+
+def _interrupted_query() -> BaseException:
+    """What DuckDB raises when Ctrl-C comes while a query runs."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with duckdb.connect() as connection:
+            connection.execute("SELECT count(*) FROM range(10_000_000_000) WHERE random() > 2").fetchall()
+    except BaseException as error:
+        return error
+    raise AssertionError("the query ended before it was interrupted")
+
+
+def test_ctrl_c_during_a_query_is_an_interrupt_and_no_fault() -> None:
+    message, code = explained(_interrupted_query())
+    assert code == 130
+    assert message.startswith("interrupted")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "the disk is full"),
+        (OSError(errno.EROFS, "Read-only file system"), 2, "choose a writable LIC_HOME"),
+        (RuntimeError("attempt to write a readonly database"), 2, "choose a writable LIC_HOME"),
+        (RuntimeError("Query was good"), 70, "a fault in lic itself (RuntimeError: Query was good)"),
+        (KeyError("x"), 70, "set LIC_DEBUG=1"),
+        (ValueError(""), 70, "(ValueError: ValueError)"),
+    ],
+)
+def test_an_error_becomes_a_line_and_a_code(error: Exception, code: int, says: str) -> None:
+    assert explained(error)[1] == code
+    assert says in explained(error)[0]
+    wrapped = RuntimeError("a step failed")
+    wrapped.__cause__ = error
+    if code != 70:
+        assert explained(wrapped) == explained(error)
