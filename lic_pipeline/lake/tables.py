@@ -17,6 +17,7 @@ from lic_pipeline.lake.files import read_parquet, safe_part, write_parquet
 from lic_pipeline.tables import TableSpec
 
 _FILE = "part.parquet"
+_WAY_ON = "remove that file and run the command again: it is made anew"
 
 
 def partition_path(lake: Path, table: str, partition: Mapping[str, str]) -> Path:
@@ -41,16 +42,29 @@ def read_partition(lake: Path, spec: TableSpec, partition: Mapping[str, str]) ->
     path = partition_path(lake, spec.name, partition)
     if not path.is_file():
         return None
-    try:
-        rows: list[dict[str, Any]] = read_parquet(path).to_pylist()
-    except StorageError as error:
-        raise StorageError(f"{error}; remove that file and run the command again: it is made anew") from error
+    rows: list[dict[str, Any]] = _read(path).to_pylist()
     return rows
 
 
 def read_all(lake: Path, spec: TableSpec) -> pa.Table:
-    """All partitions of a table in path order, empty with the right schema when there is none."""
+    """All partitions of a table in path order, empty with the right schema when there is none. Raises StorageError."""
     files = sorted((lake / spec.name).glob(f"**/{_FILE}"))
     if not files:
         return spec.arrow_schema.empty_table()
-    return pa.concat_tables([read_parquet(file).cast(spec.arrow_schema) for file in files])
+    return pa.concat_tables([_as_specified(file, spec) for file in files])
+
+
+def _as_specified(path: Path, spec: TableSpec) -> pa.Table:
+    table = _read(path)
+    try:
+        return table.cast(spec.arrow_schema)
+    except (pa.ArrowException, ValueError) as error:
+        said = str(error).splitlines()[0]
+        raise StorageError(f"{path} holds other columns than {spec.name} has now ({said}); {_WAY_ON}") from error
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        return read_parquet(path)
+    except StorageError as error:
+        raise StorageError(f"{error}; {_WAY_ON}") from error

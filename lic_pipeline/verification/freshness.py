@@ -24,7 +24,7 @@ from lic_pipeline.simulation.judging import JUDGED, UNUSABLE, judge_of
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.roles.judge import judge_identity
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, LIBRARY, PROBLEMS, SHARDED_INSTRUCTIONS
-from lic_pipeline.tables.runs import JUDGEMENTS, MANIFESTS
+from lic_pipeline.tables.runs import EXTRACTED_ANSWERS, JUDGEMENTS, MANIFESTS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.verification.library import references_hash, wanted_versions
@@ -105,8 +105,9 @@ def _judged_path(lake: Path, partition: Mapping[str, str]) -> Path:
 
 
 def stored_fingerprint(lake: Path, partition: Mapping[str, str]) -> str | None:
-    """The fingerprint the partition's scores were written with, None when they never were."""
-    return _stored(_path(lake, partition))
+    """The fingerprint the partition's scores were written with, None when they never were or are gone."""
+    there = all(partition_path(lake, spec.name, partition).is_file() for spec in (EXTRACTED_ANSWERS, SCORES))
+    return _stored(_path(lake, partition)) if there else None
 
 
 def write_fingerprint(lake: Path, partition: Mapping[str, str], fingerprint: str) -> None:

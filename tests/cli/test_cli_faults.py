@@ -151,3 +151,17 @@ def test_a_published_file_that_is_no_database_names_itself_and_the_way_on(finish
     warehouse.unlink()
     finished("run", *SMALL)
     assert warehouse.is_file()
+
+
+@pytest.mark.parametrize("table", ["scores", pytest.param("manifests", marks=pytest.mark.slow)])
+def test_the_advice_for_a_damaged_table_brings_it_back(finished: Lic, table: str) -> None:
+    finished("run", *SMALL)  # published as it stands in this copy
+    before = {path.name: path.read_bytes() for path in (finished.home / "report").iterdir()}
+    (file,) = (finished.home / "lake" / table).rglob("part.parquet")
+    file.write_bytes(b"damaged")
+    line = finished.error("run", *SMALL)
+    assert str(file) in line
+    assert "remove that file and run the command again" in line
+    file.unlink()
+    assert "0 calls made, 12 conversations wanted" in finished("run", *SMALL).err
+    assert {path.name: path.read_bytes() for path in (finished.home / "report").iterdir()} == before
