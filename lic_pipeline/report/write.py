@@ -14,6 +14,8 @@ from lic_pipeline.metrics.tables import METRIC_TABLES
 from lic_pipeline.metrics.warehouse import export_csv
 from lic_pipeline.report.console import against_full, drop_points
 from lic_pipeline.report.experiments import made_by
+from lic_pipeline.report.health import COLUMNS as HEALTH
+from lic_pipeline.report.health import LIMITS, health_rows
 from lic_pipeline.report.quarantine import quarantined
 from lic_pipeline.report.render import (
     BANNER,
@@ -91,6 +93,10 @@ def _experiment(connection: duckdb.DuckDBPyConnection, experiment: str) -> Itera
     yield from _section("Per task", _CELLS, (_cell(row, signatures) for row in cells))
     yield from _section("Runs of one instruction (tasks scored 0 or 100)", _KINDS, _kinds(cells))
     yield from _section("Missing", _MISSING, (_missing(row) for row in own("missing")), "Nothing is missing.")
+    health = list(health_rows(own("simulator_health"), cells))
+    yield from _section("Roles played by models", HEALTH, iter(health))
+    if health:
+        yield from [LIMITS, ""]
     yield from _section("Flags", _FLAGS, (_flag(row) for row in own("flags")), "No flags.")
     yield from ["### Signatures", "", *(f"{i}. {markdown(text)}" for text, i in signatures.items()), ""]
 

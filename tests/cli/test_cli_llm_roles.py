@@ -82,6 +82,9 @@ def test_a_lost_lake_comes_back_without_a_call_and_gives_the_same_tables(played:
     assert min(sharded[name] for name in ("user_reasked", "user_fallback", "label_reasked", "label_fallback")) > 0
     assert (lic.home / "report" / "simulator_health.csv").read_text(encoding="utf-8").count("\n") == 4
 
+    assert "### Roles played by models" in before["report.md"].decode()
+    assert "| fake | math | SHARDED |" in before["report.md"].decode().split("### Roles played by models")[1]
+
     assert lic("ledger", "verify", "--all", "--json").document["checked"] == 9
     shutil.rmtree(lic.home / "lake" / "conversations")
     assert lic("ledger", "rebuild", "--json").document == {"schema": 1, "to_lake": 9, "to_ledger": 0, "failed": {}}

@@ -62,18 +62,6 @@ def test_a_terminal_that_is_closed_in_the_middle_of_a_run(lic: Lic, tmp_path: Pa
     assert "SHARDED" in (tmp_path / "out").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("--temperature", "nan"), ("--temperature", "-1"), ("--temperature", "inf"), ("--max-connections", "0"),
-        ("--max-connections", "9" * 20), ("--budget-usd", "nan"), ("--budget-usd", "-1"), ("--budget-tokens", "-1"),
-        ("--budget-tokens", "nan"), ("--budget-tokens", "1.5"),
-    ],
-)  # fmt: skip
-def test_odd_numbers_are_refused_in_one_line(lic: Lic, option: str, value: str) -> None:
-    assert option in lic.error("run", "-m", "sim/lost", option, value)
-
-
 def test_a_line_of_progress_says_calls_and_spend() -> None:
     progress = Progress(label="math x m", total=10, already=2, finished=3, failed=1, calls=40, cost_usd=1.25)
     assert line_of(progress, 4.0) == "  math x m: 6/10, 1 in error, 10 calls/s, $1.25, about 4 s left"
