@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from lic_pipeline.cli.launch import Launcher
     from lic_pipeline.config import Home
     from lic_pipeline.models.ledger.ledger import Ledger
+    from lic_pipeline.simulation.engine import Work
+    from lic_pipeline.simulation.plan import Plan
 
 
 @dataclass
@@ -109,6 +111,7 @@ def _evaluate(
     from lic_pipeline.simulation.engine import Work
     from lic_pipeline.verification.freshness import is_evaluated
     from lic_pipeline.verification.planning import plan_for
+    from lic_pipeline.verification.standing import open_by_reason
 
     plan = plan_for(home.lake, choice.experiment, task, get_model(alias))
     if plan.skipped is not None:
@@ -127,9 +130,21 @@ def _evaluate(
     with open_ledger(home) as ledger:
         work = Work(plan, ledger, ConversationStore(home.lake, task, alias))
     done.missing.update(work.failed)
-    held = sum(1 for family in work.todo for _ in work.open_specs(family))
-    if held:
-        done.missing["not_run"] += held
+    done.missing.update(reason for _, reason in open_by_reason(work))
+    done.missing.update(_unscored(home, plan, work))
+
+
+def _unscored(home: Home, plan: Plan, work: Work) -> list[str]:
+    """Why finished conversations have no score: a judge's reply that cannot be used, no sandbox, no room for a word."""
+    from lic_pipeline.lake.tables import read_partition
+    from lic_pipeline.models.ledger.records import DONE
+    from lic_pipeline.tables.scores import SCORES
+    from lic_pipeline.verification.planning import manifest_partition
+
+    partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
+    finished = {name for name in work.settled if work.states[name] == DONE}
+    rows = read_partition(home.lake, SCORES, partition) or []
+    return [row["missing_reason"] for row in rows if row["missing_reason"] and row["conversation_id"] in finished]
 
 
 def _publish(home: Home, launch: Launcher, display: Display) -> None:

@@ -139,3 +139,23 @@ def test_a_run_that_would_ask_otherwise_today_stops_with_5_and_names_the_field(
     assert server.requests > 0
     assert f"{server.requests} calls made, 9 conversations wanted" in done.err
     assert lic("ledger", "verify", "--all", "--json").document["findings"] == []
+
+
+def test_what_cannot_fit_and_what_no_judge_could_judge_is_missing_with_its_reason(
+    played: tuple[Lic, FaultServer],
+) -> None:
+    lic, server = played
+    entry = f"  - {{alias: tiny, id: local/tiny, base_url: '{server.url}', context_window: 200}}\n"
+    with (lic.home / "models.yaml").open("a", encoding="utf-8") as file:
+        file.write(entry)
+    one = ("-k", "1", "-n", "1", "-s", "FULL", "--simulator", "scripted")
+    done = lic("run", "-m", "tiny", "-t", "math", *one, code=1)
+    assert "missing: 1 of 1 conversations: context\n" in done.err
+    assert server.requests == 0
+
+    judged = ("run", "-m", "fake", "-t", "summary", *one, "--judge-model", "system")
+    done = lic(*judged, code=1)
+    assert "missing: 1 of 1 conversations: judge: no usable verdicts\n" in done.err
+    asked = server.requests
+    assert "judge: no usable verdicts" in lic(*judged, code=1).err
+    assert server.requests == asked, "an unusable reply is paid for once"
