@@ -6,6 +6,7 @@ Set LIC_DEBUG=1 to see the traceback instead.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 
 FAULT_EXIT = 70
@@ -31,6 +32,8 @@ def explained(error: BaseException) -> tuple[str, int]:
             return f"the disk is full ({said}); free some space and run the command again, what is stored stays", 2
         if number in _NO_WRITING or any(words in text for words in _WRITING_WORDS):
             return f"a file cannot be written or read ({_first_line(one)}); choose a writable LIC_HOME", 2
+        if isinstance(one, FileNotFoundError) and not _current_folder_exists():
+            return "the current folder does not exist any more; change to another one", 2
     said = f"{type(error).__name__}: {_first_line(error)}"
     return f"a fault in lic itself ({said}); set LIC_DEBUG=1 for the traceback and report it", FAULT_EXIT
 
@@ -39,6 +42,14 @@ def _is_interrupt(error: BaseException) -> bool:
     """True for Ctrl-C as DuckDB tells it: while a query runs, it takes KeyboardInterrupt for an error of its own."""
     told = type(error) is RuntimeError and str(error) == "Query interrupted"
     return told or type(error).__name__ == "InterruptException" or isinstance(error, KeyboardInterrupt)
+
+
+def _current_folder_exists() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
 import threading
+from pathlib import Path
 
 import duckdb
 import pytest
+from support.lic_command import PROGRAM, Lic
 
 from lic_pipeline.cli.faults import explained
 
@@ -49,3 +52,13 @@ def test_an_error_becomes_a_line_and_a_code(error: Exception, code: int, says: s
     wrapped.__cause__ = error
     if code != 70:
         assert explained(wrapped) == explained(error)
+
+
+def test_a_current_folder_that_is_gone_is_said(lic: Lic, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"cd '{gone}' && rmdir '{gone}' && exec '{PROGRAM}' status"
+    environment = lic.environment({"LIC_HOME": "relative"})
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "lic: the current folder does not exist any more; change to another one\n"
