@@ -37,6 +37,11 @@ def looks_like_credential(name: str) -> bool:
     return _CREDENTIAL_NAME.search(name) is not None
 
 
+def without_credentials(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment for a child process that needs no key."""
+    return {name: value for name, value in environ.items() if not looks_like_credential(name)}
+
+
 class Redactor:
     """Knows the secrets of one environment; ``redact`` replaces them by ``[redacted]``. Safe to use from threads."""
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from lic_pipeline.errors import LicError
+from lic_pipeline.models.redaction import without_credentials
 
 CONTEXT = 8192
 _MOST_THREADS = 2
@@ -83,7 +84,7 @@ class LocalServer:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         until = time.monotonic() + self._start_seconds
         # libgomp's threads spin while they wait: with busy neighbours that cost ten times the speed.
-        environment = {**os.environ, "GOMP_SPINCOUNT": "1000"}
+        environment = {**without_credentials(os.environ), "GOMP_SPINCOUNT": "1000"}
         with self._log.open("wb") as log:
             # A session of its own: a Ctrl-C at the terminal is for the run, which then stops the server.
             self._process = subprocess.Popen(

@@ -55,6 +55,15 @@ def test_it_serves_inside_the_block_and_is_gone_after_it(tmp_path: Path, how: st
     running.stop()
 
 
+def test_no_key_reaches_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789abcdef")
+    monkeypatch.setenv("LIC_PLAIN_SETTING", "kept")
+    with server(tmp_path, "ready") as running:
+        given = Path(f"/proc/{running.pid}/environ").read_bytes()
+    assert b"canary" not in given
+    assert b"LIC_PLAIN_SETTING=kept" in given
+
+
 def test_it_is_gone_after_an_error_in_the_block(tmp_path: Path) -> None:
     pids = []
 
