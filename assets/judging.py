@@ -6,12 +6,13 @@ from typing import Any
 import dagster as dg
 
 from assets.partitions import BY_TASK_AND_MODEL, task_and_model
-from assets.simulation import SETTING_OF, ConversationsConfig, budget_for
+from assets.simulation import SETTING_OF, ConversationsConfig, budget_for, interrupts_told
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging import Judging, judge, judge_of
+from lic_pipeline.simulation.judging import Judging, judge
+from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.tables.runs import JUDGEMENTS
 from lic_pipeline.verification.freshness import mark_judged
 from lic_pipeline.verification.library import wanted_versions
@@ -63,7 +64,7 @@ def judgements(
     plan = plan_for(lake, experiment, task, model)
     instructions = wanted_versions(lake, task, manifest)
     ids = [row["conversation_id"] for row in manifest if row["instruction_id"] in instructions]
-    with ledger.open() as book:
+    with ledger.open() as book, interrupts_told(context):
         store = ConversationStore(lake, task, model.alias)
         found = judge(
             experiment, entry, book, manifest, instructions, store.read(ids),

@@ -5,6 +5,7 @@ A run of any of these assets carries out one experiment; the manifest it publish
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -93,20 +94,27 @@ def conversations(
     experiment = find_experiment(home.home(), config.experiment)
     selected = {SETTING_OF[key.to_python_identifier()] for key in context.selected_asset_keys}
     plan = plan_for(lake, _restricted(experiment, selected), task, model)
-    with ledger.open() as book:
-        try:
-            budget = budget_for(context, experiment, model)
-            outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget)
-        except InterruptedRunError as error:
-            # Dagster must see its own interrupt, and that it was asked for: else a run stopped by Ctrl-C or SIGTERM
-            # counts as failed, or even as succeeded.
-            context.instance.report_run_canceling(context.run, str(error))
-            raise DagsterExecutionInterruptedError(str(error)) from error
+    with ledger.open() as book, interrupts_told(context):
+        budget = budget_for(context, experiment, model)
+        outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget)
     store = ConversationStore(lake, task, model.alias)
     store.compact()
     publish_manifest(lake, plan_for(lake, experiment, task, model))
     context.log.info("%s: %d planned, %d already held, %d held now", task, outcome.total, outcome.already, outcome.held)
     yield from _results(plan, store, outcome, selected, experiment)
+
+
+@contextmanager
+def interrupts_told(context: dg.AssetExecutionContext) -> Iterator[None]:
+    """Have Dagster see its own interrupt where the library was interrupted inside, and that it was asked for.
+
+    Else a run stopped by Ctrl-C or SIGTERM counts as failed, or even as succeeded.
+    """
+    try:
+        yield
+    except InterruptedRunError as error:
+        context.instance.report_run_canceling(context.run, str(error))
+        raise DagsterExecutionInterruptedError(str(error)) from error
 
 
 def budget_for(context: dg.AssetExecutionContext, experiment: Experiment, model: ModelEntry) -> Budget | None:
