@@ -16,8 +16,7 @@ from lic_pipeline.config import Home
 from lic_pipeline.errors import LicError
 from lic_pipeline.models.registry import ModelEntry, registry
 from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging import judge_of
-from lic_pipeline.simulation.parameters import role_models
+from lic_pipeline.simulation.parameters import players
 from lic_pipeline.tasks.registry import task_names
 
 PREPARE = dg.define_asset_job(
@@ -46,11 +45,8 @@ def starts_by_itself(entry: ModelEntry) -> bool:
     if entry.auto is None or "assistant" not in entry.auto.roles:
         return False
     try:
-        main = find_experiment(Home.locate(), "main")
-        roles = list(zip(("user", "system"), role_models(main, entry), strict=False))
-        judge = judge_of(main, "summary")
-        roles += [("judge", judge)] if judge is not None else []
-        return all(played.auto is not None and role in played.auto.roles for role, played in roles)
+        roles = players(find_experiment(Home.locate(), "main"), entry, "summary")
+        return all(played.auto is not None and role in played.auto.roles for role, played in roles.items())
     except LicError:  # no model named for a role: such a run could only fail
         return False
 

@@ -98,13 +98,11 @@ def plan(
 
 
 def _require_roles(choice: Choice) -> None:
-    from lic_pipeline.simulation.judging import judge_of
-    from lic_pipeline.simulation.parameters import role_models
+    from lic_pipeline.simulation.parameters import players
 
     for entry in choice.models:
-        role_models(choice.experiment, entry)
-    for name in choice.tasks:
-        judge_of(choice.experiment, name)
+        for name in choice.tasks:
+            players(choice.experiment, entry, name)
 
 
 def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:
@@ -175,7 +173,8 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
 
 def _to_judge(home: Home, made: Plan, work: Work) -> Mapping[str, int]:
     """Questions to the judge about what was held before: a new judge is paid for although no conversation is."""
-    from lic_pipeline.simulation.judging import judge_of, still_to_ask
+    from lic_pipeline.simulation.judging import still_to_ask
+    from lic_pipeline.simulation.parameters import judge_of
     from lic_pipeline.verification.freshness import is_judged
 
     entry = judge_of(made.experiment, made.task.name)

@@ -17,8 +17,7 @@ from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry, get_model
 from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.judging import judge_of
-from lic_pipeline.simulation.parameters import simulator_mode
+from lic_pipeline.simulation.parameters import judge_of, simulator_mode
 
 CONNECTIONS = "LIC_MAX_CONNECTIONS"
 BUDGET_USD = "LIC_BUDGET_USD"

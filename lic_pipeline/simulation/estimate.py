@@ -14,8 +14,7 @@ from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.tokens import estimate_texts
 from lic_pipeline.records import DERIVED, SINGLE_TURN, Setting, Usage
-from lic_pipeline.simulation.judging import judge_of
-from lic_pipeline.simulation.parameters import assistant_parameters, role_models
+from lic_pipeline.simulation.parameters import assistant_parameters, players
 from lic_pipeline.simulation.plan import Approved, Plan
 
 ASSUMED_REPLY = 400
@@ -67,7 +66,7 @@ def estimate(
 
     ``to_judge``: questions the judge was not asked yet, by id of a conversation that was held before.
     """
-    players = role_models(plan.experiment, plan.model)
+    played = players(plan.experiment, plan.model, plan.task.name)
     reply = reply_tokens(plan, totals)
     counts: dict[tuple[Setting, str], int] = {}
     for spec in plan.specs:
@@ -75,7 +74,7 @@ def estimate(
             counts[spec.setting, spec.instruction_id] = counts.get((spec.setting, spec.instruction_id), 0) + 1
     found: dict[Setting, dict[str, Cost]] = {setting: {} for setting in plan.signatures}
     for (setting, name), number in counts.items():
-        shares = _of_conversation(plan, plan.items[name], setting, reply, roles=bool(players))
+        shares = _of_conversation(plan, plan.items[name], setting, reply, played)
         for role, share in shares.items():
             one = found[setting].setdefault(role, Cost())
             one.add(number * share.calls, number * share.prompt, number * share.completion)
@@ -85,7 +84,7 @@ def estimate(
             share = _of_judge(plan.items[spec.instruction_id], reply)
             one = found[spec.setting].setdefault("judge", Cost())
             one.add(questions, questions * share.prompt, questions * share.completion)
-    return {setting: _priced(plan, roles, players) for setting, roles in found.items()}
+    return {setting: _priced(plan, roles, played) for setting, roles in found.items()}
 
 
 def reply_tokens(plan: Plan, totals: Totals) -> int:
@@ -97,7 +96,9 @@ def reply_tokens(plan: Plan, totals: Totals) -> int:
     return min(tokens, limit) if isinstance(limit, int) else tokens
 
 
-def _of_conversation(plan: Plan, item: Approved, setting: Setting, reply: int, *, roles: bool) -> dict[str, Cost]:
+def _of_conversation(
+    plan: Plan, item: Approved, setting: Setting, reply: int, played: Collection[str]
+) -> dict[str, Cost]:
     """Costs by role of one conversation that goes to its end."""
     said = _user_tokens(plan, item, setting)
     system = estimate_texts([plan.task.system_prompt(item.instruction)])
@@ -109,12 +110,12 @@ def _of_conversation(plan: Plan, item: Approved, setting: Setting, reply: int, *
     for tokens in said:
         found["assistant"].add(1, system + history + tokens, reply)
         history += tokens + reply
-    if roles and plan.task.kind == "binary":
+    if "user" in played and plan.task.kind == "binary":
         shards_total = sum(_user_tokens(plan, item, Setting.SHARDED))
         asked = 0 if setting in SINGLE_TURN or setting in DERIVED else len(said) - 1
         found["user"] = Cost(asked, asked * (_ROLE_PROMPT + shards_total + history // 2), asked * _UTTERANCE_TOKENS)
         found["system"] = Cost(len(said), len(said) * (_ROLE_PROMPT + shards_total + reply), len(said) * _LABEL_TOKENS)
-    if judge_of(plan.experiment, plan.task.name) is not None:
+    if "judge" in played:
         found["judge"] = _of_judge(item, reply)
     return found
 
@@ -140,11 +141,8 @@ def _user_tokens(plan: Plan, item: Approved, setting: Setting) -> list[int]:
     return each
 
 
-def _priced(plan: Plan, roles: Mapping[str, Cost], players: tuple[ModelEntry, ...]) -> Estimate:
-    entries = {"assistant": plan.model, **dict(zip(("user", "system"), players, strict=False))}
-    judge = judge_of(plan.experiment, plan.task.name)
-    if judge is not None:
-        entries["judge"] = judge
+def _priced(plan: Plan, roles: Mapping[str, Cost], played: Mapping[str, ModelEntry]) -> Estimate:
+    entries = {"assistant": plan.model, **played}
     usd: float | None = 0.0
     for role, cost in roles.items():
         price = price_of(entries[role])
@@ -153,4 +151,4 @@ def _priced(plan: Plan, roles: Mapping[str, Cost], players: tuple[ModelEntry, ..
             usd = None
         elif usd is not None and share is not None:
             usd += share
-    return Estimate(roles, usd, plan.model.is_persona and not players and judge is None)
+    return Estimate(roles, usd, plan.model.is_persona and not played)

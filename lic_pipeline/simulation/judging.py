@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lic_pipeline.errors import BudgetReachedError, ConfigError, LicError, ProviderStoppedError
+from lic_pipeline.errors import BudgetReachedError, LicError, ProviderStoppedError
 from lic_pipeline.models.access import ModelAccess
 from lic_pipeline.models.budget import Budget, require_countable
 from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, OPEN
-from lic_pipeline.models.registry import ModelEntry, get_model
+from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.records import Conversation, Instruction, Json, Policy
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.outcome import Progress
-from lic_pipeline.simulation.parameters import system_parameters
+from lic_pipeline.simulation.parameters import PER_CONVERSATION, judge_of, seed_from, system_parameters
 from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.roles.ask import RoleModel
 from lic_pipeline.simulation.roles.judge import LLMJudge, judge_identity
@@ -36,19 +36,6 @@ JUDGED, UNUSABLE = "judged", "unusable"
 POLICIES: tuple[Policy, ...] = ("robust", "reference")
 POLL_SECONDS = 0.25
 Row = dict[str, Any]
-
-
-def judge_of(experiment: Experiment, task: str) -> ModelEntry | None:
-    """The model that judges, None where the lexical judge does or nothing is judged.
-
-    Raises UnknownNameError, and ConfigError for a persona.
-    """
-    if task != "summary" or not experiment.judge_model:
-        return None
-    entry = get_model(experiment.judge_model)
-    if entry.is_persona:
-        raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")
-    return entry
 
 
 def judged_task(task: Task, experiment: Experiment, ledger: Ledger) -> Task:
@@ -171,7 +158,9 @@ class _Run:
         self._scope = budget.scope
         try:
             path = await access.path(self.entry)
-            model = LLMJudge(RoleModel("judge", path, system_parameters(self.entry)))
+            parameters = system_parameters(self.entry)
+            seed_of = _seed_of if parameters.get("seed") == PER_CONVERSATION else None
+            model = LLMJudge(RoleModel("judge", path, parameters, seed_of))
             workers = [asyncio.ensure_future(self._worker(asked, model)) for _ in range(self.entry.limits.concurrency)]
             try:
                 await asyncio.gather(*workers)
@@ -207,15 +196,16 @@ class _Run:
                     return UNUSABLE, None
                 won = await self._ledger.claim([key])
                 if key in won.ids:
-                    return await self._ask(key, question, model)
+                    stored_calls = None if key in won.new else self._ledger.load([key]).get(key)
+                    return await self._ask(question, Journal(self._ledger, key, stored_calls, self._scope), model)
                 # Done but without a verdict in the cache (it was lost): its calls are stored, reading them costs none.
                 if self._ledger.states([key]).get(key) != OPEN:
                     self._ledger.reopen([key], error_only=False)
                 else:
                     await asyncio.sleep(POLL_SECONDS)
 
-    async def _ask(self, key: str, question: Question, model: LLMJudge) -> tuple[str, list[Json] | None]:
-        journal = Journal(self._ledger, key, self._ledger.load([key]).get(key), self._scope)
+    async def _ask(self, question: Question, journal: Journal, model: LLMJudge) -> tuple[str, list[Json] | None]:
+        key = journal.conversation_id
         try:
             verdicts = await model.ask(question, journal)
         except BudgetError as error:
@@ -240,6 +230,11 @@ class _Run:
         self._fatal = self._fatal or error
         self._ledger.release([key])
         return state, None
+
+
+def _seed_of(judgement_id: str) -> int:
+    """A question is no part of one conversation: its own content stands for it."""
+    return seed_from("judge", judgement_id)
 
 
 def _counts(verdicts: list[Json] | None) -> dict[str, int | None]:

@@ -60,11 +60,29 @@ def role_models(experiment: Experiment, model: ModelEntry) -> tuple[ModelEntry, 
     require_roles(experiment, model)
     if simulator_mode(experiment, model) == "scripted":
         return ()
-    found = tuple(get_model(name or "") for name in (experiment.user_model, experiment.system_model))
-    for entry in found:
-        if entry.is_persona:
-            raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")
-    return found
+    return tuple(_player(name or "") for name in (experiment.user_model, experiment.system_model))
+
+
+def judge_of(experiment: Experiment, task: str) -> ModelEntry | None:
+    """The model that judges, None where the lexical judge does or nothing is judged.
+
+    Raises UnknownNameError, and ConfigError for a persona.
+    """
+    return _player(experiment.judge_model) if task == "summary" and experiment.judge_model else None
+
+
+def players(experiment: Experiment, model: ModelEntry, task: str) -> dict[str, ModelEntry]:
+    """Entries by role (user, system, judge) of what a model plays beside the assistant. Raises as the two above."""
+    found = dict(zip(("user", "system"), role_models(experiment, model), strict=False))
+    judge = judge_of(experiment, task)
+    return found if judge is None else {**found, "judge": judge}
+
+
+def _player(name: str) -> ModelEntry:
+    entry = get_model(name)
+    if entry.is_persona:
+        raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")
+    return entry
 
 
 def user_parameters(entry: ModelEntry) -> dict[str, Json]:
@@ -103,10 +121,12 @@ def provider_seed(role: str, spec: _Design, instruction: Instruction) -> int:
 
     The same for every model and in all its turns. A request, not a guarantee: few providers repeat themselves by it.
     """
-    return (
-        derived_seed("provider", role, spec.seed, spec.task, instruction.content_hash, str(spec.setting), spec.run)
-        >> 32
-    )
+    return seed_from(role, spec.seed, spec.task, instruction.content_hash, str(spec.setting), spec.run)
+
+
+def seed_from(role: str, *parts: str | int) -> int:
+    """A provider's seed, 0 .. 2^31 - 1, from a role and what its call is about."""
+    return derived_seed("provider", role, *parts) >> 32
 
 
 def _seed(entry: ModelEntry) -> dict[str, Json]:

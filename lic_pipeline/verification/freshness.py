@@ -20,7 +20,8 @@ from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Json
 from lic_pipeline.simulation.engine import Work
-from lic_pipeline.simulation.judging import JUDGED, UNUSABLE, judge_of
+from lic_pipeline.simulation.judging import JUDGED, UNUSABLE
+from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.roles.judge import judge_identity
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, LIBRARY, PROBLEMS, SHARDED_INSTRUCTIONS

@@ -18,7 +18,8 @@ from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.registry import get_model, user_registry
 from lic_pipeline.records import Conversation, Instruction, Reply, Setting, StopReason, Strategy, Turn
 from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.judging import Judging, judge, judge_of, judged_task, still_to_ask
+from lic_pipeline.simulation.judging import Judging, judge, judged_task, still_to_ask
+from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.roles.judge import judge_identity
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.tasks.summary.stored import NO_VERDICT
@@ -58,12 +59,13 @@ class Bench:
 
     def judged(
         self, answer: Callable[[Mapping[str, Any]], str], *texts: str, alias: str = "judge",
-        script: tuple[str, ...] = (), **options: Any,
+        script: tuple[str, ...] = (), seed: str = "none", **options: Any,
     ) -> tuple[Judging, FaultServer, list[float | None]]:  # fmt: skip
         server: FaultServer = self._serve(script, answer=answer)
         user_registry().parent.mkdir(exist_ok=True)
         user_registry().write_text(
             f"models:\n  - {{alias: {alias}, id: local/{alias}, base_url: '{server.url}', limits: {{concurrency: 2}},"
+            f" seed: {seed},"
             " patience: {first_pause_s: 0.01, longest_pause_s: 0.02, attempts: 3}}\n"
         )
         held = [conversation(number, text) for number, text in enumerate(texts)]
@@ -98,6 +100,17 @@ def test_verdicts_become_scores_and_are_paid_for_once(bench: Bench) -> None:
     assert {row["full"] for row in found.rows} == {1}
     again, untouched, scores = bench.judged(lambda body: "never", SUMMARY, SUMMARY)
     assert (again.calls, untouched.requests, scores) == (0, 0, [75.0, 75.0])
+
+
+def test_a_judge_that_takes_seeds_is_sent_a_number_for_each_question(bench: Bench) -> None:
+    texts = (SUMMARY, SUMMARY + "\n- More [1]")
+    _, server, scores = bench.judged(lambda body: says(*GOOD), *texts, seed="per_conversation")
+    seeds = [body["seed"] for body in server.bodies]
+    assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds)
+    assert len(set(seeds)) == 2
+    assert scores == [75.0, 75.0]
+    _, untold, _ = bench.judged(lambda body: says(*GOOD), SUMMARY, alias="other")
+    assert "seed" not in untold.bodies[0]
 
 
 def test_the_judge_sees_no_citations(bench: Bench) -> None:
