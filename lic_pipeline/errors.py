@@ -29,6 +29,10 @@ class InputError(LicError):
     """An input file cannot be read at all; the message names file, and line or field where there is one."""
 
 
+INTERRUPTED = "interrupted; finished work is stored, run the command again to go on"
+"""What a person is told whose Ctrl-C (or SIGTERM) has ended a command."""
+
+
 class RecordError(LicError):
     """One record is unusable. ``field`` names the offending field, ``reason`` says what is wrong with it."""
 

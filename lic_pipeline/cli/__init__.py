@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from lic_pipeline.errors import INTERRUPTED, InterruptedRunError
+
 
 def main() -> None:
     """Entry point of the console script. Every error ends in one line on stderr and its exit code."""
@@ -32,7 +34,7 @@ def main() -> None:
         _silence()
         code = _told(f"stdout cannot be written ({error.strerror or error}); what is stored stays", 2)
     except KeyboardInterrupt:
-        code = _told("interrupted; finished work is stored, run the command again to go on", 130)
+        code = _told(INTERRUPTED, InterruptedRunError.exit_code)
     _leave(code)
 
 

@@ -121,23 +121,25 @@ def _roles(held: Sequence[Conversation], stored: Mapping[str, StoredConversation
     for conversation in held:
         known = stored[conversation.conversation_id]
         for turn in conversation.turns:
-            for role, outcome in _outcomes(turn, (_FALLBACK, turn.turn) in known.decisions):
+            for role, outcome in _outcomes(turn):
                 # What a role was not asked, it did not decide: rules and scripts did.
                 if CallKey(role, turn.turn) in known.calls:
                     found[role]["of_which"][outcome] += 1
     return {role: {**row, "of_which": dict(+row["of_which"])} for role, row in found.items()}
 
 
-_FALLBACK = "classifier_fallback"
 _EXTRACTED = {"llm_failed": "nothing usable twice", "llm_none": "found no answer"}
 
 
-def _outcomes(turn: Turn, ruled: bool) -> Iterable[tuple[str, str]]:
+def _outcomes(turn: Turn) -> Iterable[tuple[str, str]]:
     from lic_pipeline.records import Rung
 
     again = "sent as said, after asking again" if "reasked" in turn.user_flags else "sent as said"
     yield "user", "replaced by the shard word for word" if "fallback" in turn.user_flags else again
-    yield "classifier", "no usable label, the rules decided" if ruled else f"said {turn.strategy}"
+    yield (
+        "classifier",
+        "no usable label, the rules decided" if "label_fallback" in turn.system_flags else f"said {turn.strategy}",
+    )
     if turn.attempt is not None and turn.attempt.extraction.rung is Rung.LLM:
         yield "extractor", "lifted an answer"
     for flag in turn.attempt.extraction.flags if turn.attempt is not None else ():

@@ -9,10 +9,10 @@ import errno
 import os
 from collections.abc import Iterator
 
+from lic_pipeline.errors import INTERRUPTED, InterruptedRunError
+
 FAULT_EXIT = 70
 """Exit code of a fault in lic_pipeline itself (EX_SOFTWARE), which no caller should take for a result."""
-
-INTERRUPT_EXIT = 130
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_WRITING = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR})
@@ -26,7 +26,7 @@ def explained(error: BaseException) -> tuple[str, int]:
         number = one.errno if isinstance(one, OSError) else None
         text = str(one).lower()
         if _is_interrupt(one):
-            return "interrupted; finished work is stored, run the command again to go on", INTERRUPT_EXIT
+            return INTERRUPTED, InterruptedRunError.exit_code
         if number in _NO_SPACE or any(words in text for words in _SPACE_WORDS):
             said = _first_line(one)
             return f"the disk is full ({said}); free some space and run the command again, what is stored stays", 2

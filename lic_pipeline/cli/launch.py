@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lic_pipeline.config import Home, instance_settings
-from lic_pipeline.errors import InputError, InterruptedRunError, LicError
+from lic_pipeline.errors import INTERRUPTED, InputError, InterruptedRunError, LicError
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -121,7 +121,7 @@ def _our_error(error: BaseException | None) -> LicError | None:
         if isinstance(error, LicError):
             return error
         if isinstance(error, DagsterExecutionInterruptedError | KeyboardInterrupt):
-            return InterruptedRunError("interrupted; finished work is stored, run the command again to go on")
+            return InterruptedRunError(INTERRUPTED)
         error = getattr(error, "user_exception", None) or error.__cause__ or error.__context__
     return None
 

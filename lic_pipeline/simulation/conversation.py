@@ -229,13 +229,7 @@ class ConversationLoop:
             strategy = await classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
         attempt = await self.cast.grader.attempt(self.instruction, reply, strategy, number, self.journal)
         flags = self._system_flags(number)
-        value = {
-            "strategy": str(strategy),
-            "rule_strategy": str(rule),
-            "attempt": None if attempt is None else attempt.model_dump(mode="json"),
-            "judged_by": self._stamp,
-            **({"system_flags": list(flags)} if flags else {}),
-        }
+        value = turn_decision(strategy, rule, attempt, self._stamp, flags)
         self.journal.decide("turn", number, value, str(self.cast.task.scorer_version))
         return strategy, rule, attempt, flags
 
@@ -287,6 +281,17 @@ class ConversationLoop:
             flags=conversation_flags(self.turns),
             judged_by=self._judged_by(),
         )
+
+
+def turn_decision(strategy: Strategy, rule: Strategy, attempt: Attempt | None, judged_by: str, flags: Flags) -> Json:
+    """What was decided about a reply, as the ledger keeps it."""
+    return {
+        "strategy": str(strategy),
+        "rule_strategy": str(rule),
+        "attempt": None if attempt is None else attempt.model_dump(mode="json"),
+        "judged_by": judged_by,
+        **({"system_flags": list(flags)} if flags else {}),
+    }
 
 
 def conversation_flags(turns: Sequence[Turn]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from lic_pipeline.models.ledger.records import CallKey, StoredConversation
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.records import Conversation, Json, Reply, StopReason
-from lic_pipeline.simulation.conversation import Cast, ConversationLoop, Stage
+from lic_pipeline.simulation.conversation import Cast, ConversationLoop, Stage, turn_decision
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal, Send
 from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode
@@ -139,13 +139,7 @@ class _Restored(Journal):
         if kind != "turn" or known is None:
             return None
         attempt = known.attempt
-        value = {
-            "strategy": str(known.strategy),
-            "rule_strategy": str(known.rule_strategy),
-            "attempt": None if attempt is None else attempt.model_dump(mode="json"),
-            "judged_by": self._judged_by,
-            **({"system_flags": list(known.system_flags)} if known.system_flags else {}),
-        }
+        value = turn_decision(known.strategy, known.rule_strategy, attempt, self._judged_by, known.system_flags)
         self.decide("turn", turn, value, "0" if attempt is None else str(attempt.scorer_version))
         return value
 

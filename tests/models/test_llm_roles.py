@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fault_server import FaultServer
 from plans import entry_at, math_plan
+from playing import faithful_user, role_of, untold
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.lake.conversations import ConversationStore
@@ -23,25 +24,6 @@ from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
 from lic_pipeline.simulation.roles.literals import literals
 from lic_pipeline.simulation.roles.llm_system import Label, Lifted
 from lic_pipeline.simulation.roles.llm_user import Said
-
-OPENINGS = {"You play a person": "user", "You sort replies": "classifier", "You lift the final": "extractor"}
-
-
-def role_of(body: Mapping[str, Any]) -> str:
-    first = body["messages"][0]["content"]
-    return next((role for opening, role in OPENINGS.items() if first.startswith(opening)), "assistant")
-
-
-def untold(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    text = body["messages"][0]["content"]
-    listed = text.split("by id:\n", 1)[1]
-    return list(json.JSONDecoder().raw_decode(listed)[0])
-
-
-def faithful_user(body: Mapping[str, Any]) -> str:
-    piece = untold(body)[0]
-    return json.dumps({"response": f"oh and {piece['piece'].lower()}", "shard_id": piece["id"]})
-
 
 USUAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "assistant": lambda body: "I have noted that down.",
