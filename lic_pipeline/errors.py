@@ -6,6 +6,11 @@ Each class names the exit code ``lic`` ends with (architecture: exit codes). Err
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the command line starts without pydantic
+    from pydantic import ValidationError
+
 
 class LicError(Exception):
     """Base of all errors raised on purpose; ``exit_code`` is what the command line ends with."""
@@ -77,3 +82,20 @@ class InterruptedRunError(LicError):
     """The run was interrupted (SIGINT or SIGTERM); everything finished is stored, the rest can be resumed."""
 
     exit_code = 130
+
+
+def first_problem(error: ValidationError, whole: str = "") -> str:
+    """The first field that is wrong and what is wrong with it; ``whole`` names the record where no field does.
+
+    Roles put this before their models: another text would be another request, and a stored answer would not count.
+    """
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or whole
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {said}" if place else said
+
+
+def problems_told(error: ValidationError) -> str:
+    """What a person is told of a record that does not fit: its first problem, and how many more there are."""
+    others = error.error_count() - 1
+    return first_problem(error) + (f" (and {others} more)" if others else "")

@@ -8,9 +8,9 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from lic_pipeline.errors import ConfigError, StorageError
+from lic_pipeline.errors import ConfigError, StorageError, problems_told
 from lic_pipeline.lake.files import write_text
-from lic_pipeline.models.registry import ModelEntry, first_problem, load_models, registry, user_registry
+from lic_pipeline.models.registry import ModelEntry, load_models, registry, user_registry
 from lic_pipeline.records import Json
 
 _HEAD = (
@@ -23,7 +23,7 @@ def add_entry(fields: Mapping[str, Json]) -> tuple[ModelEntry, Path]:
     try:
         entry = ModelEntry.model_validate({"alias": fields.get("id"), **fields})
     except ValidationError as error:
-        raise ConfigError(first_problem(error)) from error
+        raise ConfigError(problems_told(error)) from error
     if entry.is_persona:
         raise ConfigError("sim/... names the calibration personas; they live in data/personas.yaml")
     if entry.alias in registry():

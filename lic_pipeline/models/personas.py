@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lic_pipeline.config import data_path
-from lic_pipeline.errors import ConfigError, UnknownNameError
+from lic_pipeline.errors import ConfigError, UnknownNameError, problems_told
 from lic_pipeline.records import Setting
 
 Probability = Field(ge=0, le=1)
@@ -104,8 +104,10 @@ def load_personas(path: Path) -> dict[str, Persona]:
                 Traits.model_validate({**persona.traits.model_dump(), **changes})
                 if key.count("/") > 1:
                     raise ConfigError(f"{path}: persona {name}: override {key!r} is neither task nor task/setting")
-        except (ValidationError, TypeError) as error:
-            raise ConfigError(f"{path}: persona {name}: {error}") from error
+        except ValidationError as error:
+            raise ConfigError(f"{path}: persona {name}: {problems_told(error)}") from error
+        except TypeError as error:
+            raise ConfigError(f"{path}: persona {name} is no mapping of fields") from error
         found[name] = persona
     return found
 

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lic_pipeline.config import Home, data_path
-from lic_pipeline.errors import ConfigError, UnknownNameError
+from lic_pipeline.errors import ConfigError, UnknownNameError, problems_told
 from lic_pipeline.models.personas import named_personas
 from lic_pipeline.records import Json
 
@@ -136,14 +136,6 @@ class ModelEntry(_Part):
         return self.provider == "sim"
 
 
-def first_problem(error: ValidationError) -> str:
-    """The first field that is wrong, and what is wrong with it; of several, how many more there are."""
-    first, *others = error.errors()
-    place = ".".join(str(part) for part in first["loc"])
-    told = f"{place}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")
-    return f"{told} (and {len(others)} more)" if others else told
-
-
 def load_models(path: Path) -> dict[str, ModelEntry]:
     """Entries of one registry file by alias. Raises ConfigError naming file, entry and field."""
     try:
@@ -161,7 +153,7 @@ def load_models(path: Path) -> dict[str, ModelEntry]:
         try:
             entry = ModelEntry.model_validate({"alias": (fields or {}).get("id"), **(fields or {})})
         except ValidationError as error:
-            raise ConfigError(f"{path}: entry {position}: {first_problem(error)}") from error
+            raise ConfigError(f"{path}: entry {position}: {problems_told(error)}") from error
         except (TypeError, AttributeError) as error:
             raise ConfigError(f"{path}: entry {position} is no mapping of fields, such as {{id: a/b}}") from error
         if entry.alias in entries or entry.provider == "sim":

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lic_pipeline.config import data_path
-from lic_pipeline.errors import ConfigError, UnknownNameError
+from lic_pipeline.errors import ConfigError, UnknownNameError, problems_told
 from lic_pipeline.records import DERIVED, Setting
 
 VARIES = "varies "
@@ -72,15 +72,10 @@ class Experiment(BaseModel):
         try:
             fresh = Experiment.model_validate({**self.model_dump(), **changed, "description": f"{VARIES}{self.name}"})
         except ValidationError as error:
-            raise ConfigError(f"experiment {self.name}: {_first_problem(error)}") from error
+            raise ConfigError(f"experiment {self.name}: {problems_told(error)}") from error
         content = fresh.model_dump(mode="json", exclude={"name", "description"})
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
         return fresh.model_copy(update={"name": f"adhoc-{digest}"})
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
 @cache
@@ -97,7 +92,7 @@ def named_experiments() -> dict[str, Experiment]:
         try:
             found[name] = Experiment.model_validate({"name": name, **(fields or {})})
         except ValidationError as error:
-            raise ConfigError(f"{path}: experiment {name}: {_first_problem(error)}") from error
+            raise ConfigError(f"{path}: experiment {name}: {problems_told(error)}") from error
         if DERIVED & set(found[name].settings) and Setting.SHARDED not in found[name].settings:
             raise ConfigError(f"{path}: experiment {name}: RECAP and RETRY continue SHARDED: add it to settings")
     return found

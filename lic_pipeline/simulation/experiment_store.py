@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from lic_pipeline.config import Home
-from lic_pipeline.errors import LicError, StorageError, UnknownNameError
+from lic_pipeline.errors import LicError, StorageError, UnknownNameError, problems_told
 from lic_pipeline.lake.files import safe_part, write_json
 from lic_pipeline.simulation.experiment import VARIES, Experiment, named_experiments
 
@@ -35,8 +35,9 @@ def find_experiment(home: Home, name: str) -> Experiment:
         raise UnknownNameError("experiment", name, [*named, *(kept.stem for kept in path.parent.glob("*.json"))])
     try:
         return Experiment.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, ValidationError) as error:
-        raise StorageError(f"{path} is no experiment ({error}); remove it and run the command again") from error
+    except ValueError as error:
+        why = problems_told(error) if isinstance(error, ValidationError) else "no JSON document"
+        raise StorageError(f"{path} is no experiment ({why}); remove it and run the command again") from error
 
 
 def base_of(home: Home, experiment: Experiment) -> Experiment:

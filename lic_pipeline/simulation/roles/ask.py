@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from lic_pipeline.errors import first_problem
 from lic_pipeline.models.calls import CallPath
 from lic_pipeline.models.errors import ContextOverflowError
 from lic_pipeline.models.ledger.records import CallKey
@@ -106,9 +107,7 @@ def _read(
     try:
         answer = shape.model_validate(fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the object"
-        return None, {"bad_json": f"{place}: {first['msg']}"}
+        return None, {"bad_json": first_problem(error, "the object")}
     return answer, check(answer)
 
 
