@@ -49,6 +49,12 @@ def add(
     parameter: Annotated[
         list[str] | None, typer.Option("--parameter", "-p", help="NAME=VALUE sent with each call; repeatable.")
     ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            "--seed", metavar="INTEGER|per_conversation", help="Seed sent with each call, or one per conversation."
+        ),
+    ] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", help="Calls in flight.")] = None,
     rpm: Annotated[int | None, typer.Option("--rpm", help="Requests a minute.")] = None,
     tpm: Annotated[int | None, typer.Option("--tpm", help="Tokens a minute.")] = None,
@@ -74,7 +80,7 @@ def add(
     fields |= {
         "base_url": base_url,
         "key_variable": key_variable,
-        "parameters": _parameters(parameter or []),
+        **_seeded(_parameters(parameter or []), seed),
         "limits": {name: value for name, value in limits.items() if value is not None},
         "context_window": context_window,
         "price": None if price is None else {"prompt": price[0], "completion": price[1]},
@@ -138,6 +144,21 @@ def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return f"{', '.join(value['roles'])} up to ${value['budget_usd']:g} per {value['per']}"
     return "" if value is None else str(value)
+
+
+def _seeded(parameters: dict[str, Any], seed: str | None) -> dict[str, Any]:
+    """The fields ``parameters`` and ``seed`` of an entry: one seed for all calls is a parameter like any other."""
+    from lic_pipeline.errors import ConfigError
+    from lic_pipeline.simulation.parameters import PER_CONVERSATION
+
+    if seed is None or seed == PER_CONVERSATION:
+        return {"parameters": parameters, "seed": seed}
+    if "seed" in parameters:
+        raise ConfigError("--seed and a seed among the parameters exclude each other")
+    try:
+        return {"parameters": {**parameters, "seed": int(seed)}}
+    except ValueError as error:
+        raise ConfigError(f"--seed takes an integer or {PER_CONVERSATION}, not {seed!r}") from error
 
 
 def _parameters(given: list[str]) -> dict[str, Any]:

@@ -78,9 +78,9 @@ _TAKES_NO_SEED = frozenset({"anthropic", "sim"})
 class ModelEntry(_Part):
     """One model including its parameters. ``id`` is ``provider/model``; ``alias`` is what people type.
 
-    ``output_limit`` names the parameter that caps a reply's tokens; ``seed: per_conversation`` sends one with each
-    call. With ``base_url`` the endpoint is spoken to as OpenAI-compatible and gets a key only when ``key_variable``
-    names one.
+    ``output_limit`` names the parameter that caps a reply's tokens; ``seed: per_conversation`` sends a seed with each
+    call, one among ``parameters`` is the same in all. With ``base_url`` the endpoint is spoken to as OpenAI-compatible
+    and gets a key only when ``key_variable`` names one.
     """
 
     alias: str = Field(min_length=1, max_length=120)
@@ -117,10 +117,13 @@ class ModelEntry(_Part):
 
     @model_validator(mode="after")
     def _can_be_seeded(self) -> Self:
-        if self.seed == "none":
+        fixed = "seed" in self.parameters
+        if self.seed == "none" and not fixed:
             return self
-        if "seed" in self.parameters:
+        if self.seed != "none" and fixed:
             raise ValueError("seed: per_conversation and a seed among the parameters exclude each other")
+        if fixed and type(self.parameters["seed"]) is not int:
+            raise ValueError("a seed among the parameters is an integer; write seed: per_conversation for one in each")
         if self.provider in _TAKES_NO_SEED and not self.base_url:
             raise ValueError(f"{self.provider} takes no seed; leave seed out")
         return self

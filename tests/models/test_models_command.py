@@ -53,6 +53,19 @@ def test_an_added_model_is_there_with_everything_said_of_it(lic_home: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("given", "seed", "parameters"),
+    [("per_conversation", "per_conversation", {}), ("7", "none", {"seed": 7}), ("-1", "none", {"seed": -1})],
+)
+def test_a_seed_is_a_parameter_or_each_conversations_own(
+    lic_home: Path, given: str, seed: str, parameters: dict[str, int]
+) -> None:
+    done = lic_models("add", "local/tiny", "--seed", given)
+    assert done.exit_code == 0, done.output
+    entry = get_model("local/tiny")
+    assert (entry.seed, dict(entry.parameters)) == (seed, parameters)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["gpt-4o"], "provider/model"),
@@ -61,6 +74,11 @@ def test_an_added_model_is_there_with_everything_said_of_it(lic_home: Path) -> N
         (["local/x", "-p", "top_p"], "NAME=VALUE"),
         (["local/x", "--concurrency", "0"], "limits.concurrency"),
         (["local/x", "--system", "loud"], "chat.system"),
+        (["local/x", "--seed", "often"], "--seed takes an integer or per_conversation, not 'often'"),
+        (["local/x", "--seed", "7", "-p", "seed=8"], "exclude each other"),
+        (["local/x", "--seed", "per_conversation", "-p", "seed=8"], "exclude each other"),
+        (["anthropic/x", "--seed", "7"], "anthropic takes no seed"),
+        (["anthropic/x", "--seed", "per_conversation"], "anthropic takes no seed"),
     ],
 )
 def test_what_cannot_be_added_says_why_and_changes_nothing(lic_home: Path, arguments: list[str], message: str) -> None:

@@ -112,7 +112,10 @@ def test_nothing_is_seeded_unasked(tmp_path: Path, serve: Any) -> None:
     [
         ({"parameters": {"seed": 7}}, "exclude each other"),
         ({"id": "anthropic/claude", "base_url": None}, "anthropic takes no seed"),
+        ({"id": "anthropic/claude", "base_url": None, "seed": "none", "parameters": {"seed": 7}}, "takes no seed"),
         ({"seed": "always"}, "per_conversation"),
+        ({"seed": "none", "parameters": {"seed": "per_conversation"}}, "is an integer"),
+        ({"seed": "none", "parameters": {"seed": True}}, "is an integer"),
     ],
 )
 def test_a_seed_that_cannot_be_sent_is_refused(fields: Mapping[str, Any], message: str) -> None:
