@@ -5,7 +5,9 @@ Nothing here opens a database or imports a heavy library; the command line impor
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,8 +58,8 @@ class Home:
 
     @property
     def ledger_target(self) -> Path | str:
-        """What to open as the ledger: the database LIC_LEDGER_URL names, else the folder."""
-        return os.environ.get("LIC_LEDGER_URL") or self.ledger
+        """What to open as the ledger: the database LIC_LEDGER_URL names, else the folder. Raises ConfigError."""
+        return ledger_address() or self.ledger
 
     @property
     def lake(self) -> Path:
@@ -114,6 +116,37 @@ def raw_data_folder() -> Path | None:
     if not folder.is_dir():
         raise ConfigError(f"LIC_DATA={named} is not a folder; point it at the folder holding humaneval/, gsm8k/, ...")
     return folder
+
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*|):", re.IGNORECASE)
+_SQLITE = frozenset({"sqlite", "sqlite+pysqlite"})
+_POSTGRESQL = frozenset({"postgresql", "postgresql+psycopg2"})
+
+
+def ledger_address() -> str | None:
+    """What LIC_LEDGER_URL names, None when unset: the URL of a database, or a path that cannot be taken for a name.
+
+    Raises ConfigError for anything else and where PostgreSQL's driver is missing; never repeats the address, which may
+    hold a password.
+    """
+    named = os.environ.get("LIC_LEDGER_URL")
+    if not named:
+        return None
+    scheme = _SCHEME.match(named)
+    if scheme is None:
+        if named[0] in "~." or "/" in named or os.sep in named:
+            return named
+        raise ConfigError(f"LIC_LEDGER_URL is neither a path nor a URL; {_LEDGER_FORMS}")
+    if scheme[1] not in _SQLITE | _POSTGRESQL or not named.startswith(f"{scheme[0]}//"):
+        raise ConfigError(f"LIC_LEDGER_URL: {scheme[0]} is not how the URL of a ledger begins; {_LEDGER_FORMS}")
+    if scheme[1] in _POSTGRESQL and importlib.util.find_spec("psycopg2") is None:
+        raise ConfigError(
+            "LIC_LEDGER_URL names PostgreSQL, which needs one more package: pip install 'lic-pipeline[postgres]'"
+        )
+    return named
+
+
+_LEDGER_FORMS = "write a path such as ./ledger or /data/ledger, or a URL such as postgresql://user@host/name"
 
 
 def load_env_file() -> None:

@@ -49,10 +49,11 @@ def carry_out(home: Home, choice: Choice, caps: Caps) -> Done:
 def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
     """As ``carry_out`` for several choices, one after the other; the numbers are published once, at the end."""
     from lic_pipeline.cli.launch import launcher
-    from lic_pipeline.config import raw_data_folder
+    from lic_pipeline.config import ledger_address, raw_data_folder
 
     allow(choices, caps)
-    raw_data_folder()  # a wrong LIC_DATA is said before Dagster is loaded
+    raw_data_folder()  # what the environment says wrongly is said before Dagster is loaded
+    ledger_address()
     done = Done()
     if not choices:
         return done

@@ -54,6 +54,18 @@ def test_a_named_data_folder_that_is_none_is_said_so(lic: Lic) -> None:
     assert "LIC_DATA=" in lic.error("run", "-m", "sim/lost", "-t", "math", env={"LIC_DATA": str(lic.home / "no")})
 
 
+@pytest.mark.parametrize(
+    "command", [("run", "-m", "sim/lost", "-t", "math"), ("status",), ("ledger", "totals")], ids=" ".join
+)
+def test_an_address_of_the_ledger_that_is_none_is_said_before_anything_is_made(
+    lic: Lic, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "LIC_LEDGER_URL" in lic.error(*command, env={"LIC_LEDGER_URL": "word"})
+    assert not (tmp_path / "word").exists()
+    assert not (lic.home / "lake" / "instructions").exists()
+
+
 @pytest.mark.parametrize("arguments", [("ledger", "export"), ("status",)], ids=" ".join)
 def test_a_reader_that_leaves_early_is_no_fault(finished: Lic, arguments: tuple[str, ...]) -> None:
     process = finished.start(*arguments)
