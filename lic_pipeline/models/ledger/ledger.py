@@ -274,6 +274,13 @@ class Ledger:
             self._remember(key, known)
         return known
 
+    def verdicts(self, keys: Sequence[str]) -> dict[str, dict[str, Json]]:
+        """The cached ones among these verdicts, read together and not kept in memory."""
+        with self._lock:
+            found = {key: self._verdicts[key] for key in keys if key in self._verdicts}
+        rest = [key for key in keys if key not in found]
+        return {**found, **self._peek(lambda connection: reads.read_verdicts(connection, rest))} if rest else found
+
     def store_verdict(self, key: str, value: Mapping[str, Json]) -> None:
         """Cache a costly verdict (queued)."""
         text = redact(encode(dict(value)))

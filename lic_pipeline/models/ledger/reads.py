@@ -133,6 +133,16 @@ def read_verdict(connection: Connection, key: str) -> Json:
     return None if value is None else json.loads(value)
 
 
+def read_verdicts(connection: Connection, keys: Sequence[str]) -> dict[str, dict[str, Json]]:
+    """The cached verdicts among ``keys``."""
+    found: dict[str, dict[str, Json]] = {}
+    statement = select(VERDICTS.c.verdict_key, VERDICTS.c.value)
+    for part in chunks(keys, _CHUNK):
+        rows = connection.execute(statement.where(VERDICTS.c.verdict_key.in_(part))).all()
+        found.update((row[0], json.loads(row[1])) for row in rows)
+    return found
+
+
 def read_blob(connection: Connection, digest: str) -> str | None:
     """The text of a blob, None when unknown."""
     content = connection.execute(select(BLOBS.c.content).where(BLOBS.c.hash == digest)).scalar_one_or_none()

@@ -243,6 +243,17 @@ def test_verdicts_are_cached_in_memory_and_on_disk(tmp_path: Path) -> None:
         assert again.verdict("k") == {"score": 0.0}
 
 
+def test_many_verdicts_are_read_together(tmp_path: Path) -> None:
+    stored = {f"key {number}": {"score": float(number)} for number in range(1200)}
+    with Ledger.open(tmp_path) as ledger:
+        for key, value in stored.items():
+            ledger.store_verdict(key, value)
+        assert ledger.verdicts(["key 7", "unknown"]) == {"key 7": {"score": 7.0}}, "before they are durable"
+    with Ledger.open(tmp_path) as again:
+        assert again.verdicts([*stored, "unknown"]) == stored
+        assert again.verdicts([]) == {}
+
+
 def test_queued_rows_are_durable_with_the_next_awaited_operation(ledger: Ledger, tmp_path: Path) -> None:
     async def work() -> int:
         ledger.record_decision("c", "label", 1, "hedging", "1")
