@@ -10,8 +10,9 @@ from assets.simulation import SETTING_OF, ConversationsConfig, budget_for, inter
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.simulation import caps
 from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging import Judging, judge
+from lic_pipeline.simulation.judging.stage import Judging, judge
 from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.tables.runs import JUDGEMENTS
 from lic_pipeline.verification.freshness import mark_judged
@@ -68,7 +69,7 @@ def judgements(
         store = ConversationStore(lake, task, model.alias)
         found = judge(
             experiment, entry, book, manifest, instructions, store.read(ids),
-            budget=budget_for(context, experiment, model),
+            max_connections=caps.connections(), budget=budget_for(context, experiment, model),
         )  # fmt: skip
     write_partition(lake, JUDGEMENTS, partition, found.rows)
     mark_judged(lake, plan, entry)

@@ -18,7 +18,7 @@ from lic_pipeline.lake.tables import partition_path, read_partition, write_parti
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.scoring.stage import score_manifest
 from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging import judged_task
+from lic_pipeline.simulation.judging.verdicts import judged_task
 from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task

@@ -173,7 +173,7 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
 
 def _to_judge(home: Home, made: Plan, work: Work) -> Mapping[str, int]:
     """Questions to the judge about what was held before: a new judge is paid for although no conversation is."""
-    from lic_pipeline.simulation.judging import still_to_ask
+    from lic_pipeline.simulation.judging.questions import still_to_ask
     from lic_pipeline.simulation.parameters import judge_of
     from lic_pipeline.verification.freshness import is_judged
 

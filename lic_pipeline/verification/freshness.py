@@ -20,7 +20,7 @@ from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Json
 from lic_pipeline.simulation.engine import Work
-from lic_pipeline.simulation.judging import JUDGED, UNUSABLE
+from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE
 from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.roles.judge import judge_identity

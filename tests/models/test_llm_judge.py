@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fault_server import FaultServer
+from judged import GOOD, SUMMARY, conversation, different, good, instruction, manifest_of, says
 from plans import entry_at
 
 from lic_pipeline.errors import BudgetReachedError, ProviderStoppedError
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.registry import get_model, user_registry
-from lic_pipeline.records import Conversation, Instruction, Reply, Setting, StopReason, Strategy, Turn
+from lic_pipeline.records import Conversation
 from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.judging import Judging, judge, judged_task, still_to_ask
+from lic_pipeline.simulation.judging import hearing
+from lic_pipeline.simulation.judging.questions import still_to_ask
+from lic_pipeline.simulation.judging.stage import Judging, judge
+from lic_pipeline.simulation.judging.verdicts import judged_task
 from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.roles.judge import judge_identity
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.tasks.summary.stored import NO_VERDICT
-
-INSIGHTS = [
-    {"insight_id": "a", "insight": "Sales of red bikes rose by 12 percent in May.", "citations": [1, 2]},
-    {"insight_id": "b", "insight": "The depot in Ulm closes on Fridays.", "citations": [3]},
-]
-SUMMARY = "- Red bikes sold 12 percent more in May [1][2]\n- Opening hours changed somewhere [3]"
-GOOD = [{"finding": 1, "coverage": "full", "bullet": 1}, {"finding": 2, "coverage": "Partial", "bullet": "2"}]
-
-
-def instruction() -> Instruction:
-    documents = [{"document_index": number, "text": "words"} for number in (1, 2, 3)]
-    return Instruction(
-        instruction_id="own/1", task="summary", benchmark="own", text="Summarise.",
-        context={"topic": "bikes", "query": "What changed?", "documents": documents},
-        reference={"insights": INSIGHTS},
-    )  # fmt: skip
-
-
-def conversation(number: int, text: str = SUMMARY) -> Conversation:
-    turn = Turn(turn=1, user="Summarise.", reply=Reply(text=text), strategy=Strategy.ANSWER_ATTEMPT,
-                rule_strategy=Strategy.ANSWER_ATTEMPT)  # fmt: skip
-    return Conversation(
-        conversation_id=f"{number:064x}", purpose="eval", task="summary", model="fake", setting=Setting.FULL,
-        instruction_id="own/1",
-        run=number, seed=1, system_prompt="s", turns=(turn,), stop_reason=StopReason.EXHAUSTED,
-    )  # fmt: skip
 
 
 class Bench:
@@ -59,9 +36,9 @@ class Bench:
 
     def judged(
         self, answer: Callable[[Mapping[str, Any]], str], *texts: str, alias: str = "judge",
-        script: tuple[str, ...] = (), seed: str = "none", **options: Any,
+        script: tuple[str, ...] = (), seed: str = "none", delay_s: float = 0.0, **options: Any,
     ) -> tuple[Judging, FaultServer, list[float | None]]:  # fmt: skip
-        server: FaultServer = self._serve(script, answer=answer)
+        server: FaultServer = self._serve(script, answer=answer, delay_s=delay_s)
         user_registry().parent.mkdir(exist_ok=True)
         user_registry().write_text(
             f"models:\n  - {{alias: {alias}, id: local/{alias}, base_url: '{server.url}', limits: {{concurrency: 2}},"
@@ -69,13 +46,11 @@ class Bench:
             " patience: {first_pause_s: 0.01, longest_pause_s: 0.02, attempts: 3}}\n"
         )
         held = [conversation(number, text) for number, text in enumerate(texts)]
-        names = ("conversation_id", "task", "model", "setting", "instruction_id", "run")
-        manifest = [{"experiment": "e", **{name: getattr(one, name) for name in names}} for one in held]
         experiment = Experiment(name="e", judge_model=alias)
         entry = judge_of(experiment, "summary")
         assert entry is not None
         with Ledger.open(self.folder / "ledger") as ledger:
-            found = judge(experiment, entry, ledger, manifest, {"own/1": instruction()}, iter(held), **options)
+            found = judge(experiment, entry, ledger, manifest_of(held), {"own/1": instruction()}, iter(held), **options)
             task = judged_task(get_task("summary"), experiment, ledger)
             verdicts = [task.score(one.turns[0].reply.text, instruction()) for one in held]
         self.errors = [verdict.error for verdict in verdicts]
@@ -87,12 +62,8 @@ def bench(tmp_path: Path, serve: Any, lic_home: Path) -> Bench:
     return Bench(tmp_path, serve)
 
 
-def says(*verdicts: Any) -> str:
-    return json.dumps({"verdicts": list(verdicts)})
-
-
 def test_verdicts_become_scores_and_are_paid_for_once(bench: Bench) -> None:
-    found, server, scores = bench.judged(lambda body: says(*GOOD), SUMMARY, SUMMARY, SUMMARY + "\n- More [1]")
+    found, server, scores = bench.judged(good, SUMMARY, SUMMARY, SUMMARY + "\n- More [1]")
     # First insight: full x F1 1; second: half x F1 1.
     assert scores == [75.0, 75.0, 75.0]
     assert found.states == Counter(judged=6)
@@ -104,17 +75,17 @@ def test_verdicts_become_scores_and_are_paid_for_once(bench: Bench) -> None:
 
 def test_a_judge_that_takes_seeds_is_sent_a_number_for_each_question(bench: Bench) -> None:
     texts = (SUMMARY, SUMMARY + "\n- More [1]")
-    _, server, scores = bench.judged(lambda body: says(*GOOD), *texts, seed="per_conversation")
+    _, server, scores = bench.judged(good, *texts, seed="per_conversation")
     seeds = [body["seed"] for body in server.bodies]
     assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds)
     assert len(set(seeds)) == 2
     assert scores == [75.0, 75.0]
-    _, untold, _ = bench.judged(lambda body: says(*GOOD), SUMMARY, alias="other")
+    _, untold, _ = bench.judged(good, SUMMARY, alias="other")
     assert "seed" not in untold.bodies[0]
 
 
 def test_the_judge_sees_no_citations(bench: Bench) -> None:
-    _, server, _ = bench.judged(lambda body: says(*GOOD), SUMMARY)
+    _, server, _ = bench.judged(good, SUMMARY)
     prompt = server.bodies[0]["messages"][0]["content"]
     assert "Red bikes sold 12 percent more in May" in prompt
     assert "[1]" not in prompt
@@ -122,7 +93,7 @@ def test_the_judge_sees_no_citations(bench: Bench) -> None:
 
 
 def test_another_judge_is_paid_for_anew_and_gives_its_own_scores(bench: Bench) -> None:
-    bench.judged(lambda body: says(*GOOD), SUMMARY)
+    bench.judged(good, SUMMARY)
     none = [{"finding": number, "coverage": "none", "bullet": None} for number in (1, 2)]
     found, _, scores = bench.judged(lambda body: says(*none), SUMMARY, alias="other")
     assert (found.calls, scores) == (1, [0.0])
@@ -152,7 +123,7 @@ def test_an_unusable_answer_is_asked_for_again_and_then_missing(bench: Bench, sa
     assert found.states == Counter(unusable=2)
     assert scores == [None]
     assert bench.errors == [NO_VERDICT]
-    again, untouched, _ = bench.judged(lambda body: says(*GOOD), SUMMARY)
+    again, untouched, _ = bench.judged(good, SUMMARY)
     assert (again.calls, untouched.requests) == (0, 0)
 
 
@@ -164,36 +135,36 @@ def test_the_second_answer_counts_when_it_is_usable(bench: Bench) -> None:
 
 
 def test_a_summary_without_bullets_needs_no_judge(bench: Bench) -> None:
-    found, server, scores = bench.judged(lambda body: says(*GOOD), "# Heading:\n")
+    found, server, scores = bench.judged(good, "# Heading:\n")
     assert (found.calls, server.requests, found.rows, scores) == (0, 0, [], [0.0])
 
 
 def test_a_failing_provider_leaves_it_missing_and_the_next_run_asks(bench: Bench) -> None:
-    found, _, scores = bench.judged(lambda body: says(*GOOD), SUMMARY, script=("500",) * 6)
+    found, _, scores = bench.judged(good, SUMMARY, script=("500",) * 6)
     assert scores == [None]
     assert set(found.states) != {"judged"}
-    found, _, scores = bench.judged(lambda body: says(*GOOD), SUMMARY)
+    found, _, scores = bench.judged(good, SUMMARY)
     assert (found.states, scores) == (Counter(judged=2), [75.0])
 
 
 def test_a_bad_key_stops_the_run(bench: Bench) -> None:
     with pytest.raises(ProviderStoppedError):
-        bench.judged(lambda body: says(*GOOD), SUMMARY, script=("401",) * 4)
+        bench.judged(good, SUMMARY, script=("401",) * 4)
 
 
 def test_the_budget_stops_judging_and_a_larger_one_goes_on(bench: Bench) -> None:
     texts = [f"{SUMMARY}\n- Extra number {number} [1]" for number in range(12)]
     with pytest.raises(BudgetReachedError):
-        bench.judged(lambda body: says(*GOOD), *texts, budget=Budget("experiment:e", None, 600))
+        bench.judged(good, *texts, budget=Budget("experiment:e", None, 600))
     with Ledger.open(bench.folder / "ledger") as ledger:
         paid = ledger.totals().calls["local/judge", "judge"].calls
     assert 0 < paid < 12
-    found, _, scores = bench.judged(lambda body: says(*GOOD), *texts)
+    found, _, scores = bench.judged(good, *texts)
     assert (found.calls, scores) == (12 - paid, [75.0] * 12)
 
 
 def test_what_is_still_to_ask_is_counted_by_content(bench: Bench) -> None:
-    bench.judged(lambda body: says(*GOOD), SUMMARY)
+    bench.judged(good, SUMMARY)
     texts = [SUMMARY, f"{SUMMARY}\n- New [1]", f"{SUMMARY}\n- New [1]"]
     held = [conversation(number, text) for number, text in enumerate(texts)]
     with Ledger.open(bench.folder / "ledger") as ledger:
@@ -205,3 +176,56 @@ def test_identity_follows_model_and_prompt_not_address_or_limits() -> None:
     here, there = entry_at("http://127.0.0.1:1/v1"), entry_at("http://127.0.0.1:2/v1", limits={"concurrency": 3})
     assert judge_identity(here) == judge_identity(there)
     assert judge_identity(here) != judge_identity(entry_at("http://127.0.0.1:1/v1", id="local/other"))
+
+
+def test_no_more_is_asked_at_once_than_the_run_allows(bench: Bench) -> None:
+    texts = [one.turns[0].reply.text for one in different(12)]
+    _, server, _ = bench.judged(good, *texts, max_connections=1, delay_s=0.01)
+    assert (server.answered, server.most_in_flight) == (12, 1)
+    _, server, _ = bench.judged(good, *texts, alias="other", max_connections=40, delay_s=0.01)
+    assert (server.answered, server.most_in_flight) == (12, 2), "the entry's own limit still holds"
+
+
+def test_many_summaries_are_looked_up_and_claimed_together(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Counter[str] = Counter()
+    for name in ("states", "verdict", "verdicts", "claim", "load"):
+        _counting(monkeypatch, name, asked)
+    texts = [one.turns[0].reply.text for one in different(600)]
+    found, server, _ = bench.judged(good, *texts)
+    assert (found.calls, server.answered, found.states) == (600, 600, Counter(judged=1200))
+    assert {name: asked[name] for name in ("states", "verdicts", "claim")} == {"states": 3, "verdicts": 3, "claim": 3}
+    asked.clear()
+    again, untouched, _ = bench.judged(good, *texts)
+    assert (again.calls, untouched.requests, again.rows) == (0, 0, found.rows)
+    assert {name: asked[name] for name in ("states", "verdicts", "claim")} == {"states": 3, "verdicts": 3, "claim": 0}
+
+
+def _counting(monkeypatch: pytest.MonkeyPatch, name: str, counts: Counter[str]) -> None:
+    original = getattr(Ledger, name)
+
+    def counted(self: Ledger, *arguments: Any, **options: Any) -> Any:
+        counts[name] += 1
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(Ledger, name, counted)
+
+
+def test_summaries_are_read_as_they_are_needed(tmp_path: Path, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hearing, "WINDOW", 8)
+    server: FaultServer = serve(answer=good, delay_s=0.005)
+    count = 200
+    furthest = 0
+
+    def watched() -> Iterator[Conversation]:
+        nonlocal furthest
+        for number, one in enumerate(different(count)):
+            furthest = max(furthest, number - server.answered)
+            yield one
+
+    with Ledger.open(tmp_path) as ledger:
+        entry = entry_at(server.url, alias="judge", limits={"concurrency": 4})
+        experiment = Experiment(name="e", judge_model="judge")
+        found = judge(experiment, entry, ledger, manifest_of(different(count)), {"own/1": instruction()}, watched())
+    assert (found.calls, len(found.rows)) == (count, 2 * count)
+    assert [row["run"] for row in found.rows] == [number for number in range(count) for _ in range(2)]
+    assert furthest <= 2 * 8 + 2 * 4

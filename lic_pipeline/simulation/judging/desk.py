@@ -1,0 +1,76 @@
+"""One question put to one judge: from a claim to its outcome in the ledger."""
+
+from __future__ import annotations
+
+import logging
+
+from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError
+from lic_pipeline.models.calls import CallPath
+from lic_pipeline.models.errors import BudgetError, CallError
+from lic_pipeline.models.ledger.ledger import Ledger
+from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, StoredConversation
+from lic_pipeline.simulation.journal import Journal
+from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE, UNUSABLE_STATE, Answer
+from lic_pipeline.simulation.outcome import Progress
+from lic_pipeline.simulation.parameters import PER_CONVERSATION, seed_from, system_parameters
+from lic_pipeline.simulation.roles.ask import RoleModel
+from lic_pipeline.simulation.roles.judge import LLMJudge
+from lic_pipeline.tasks.summary.stored import Question
+
+logger = logging.getLogger("lic")
+
+
+class Desk:
+    """Puts questions to the model behind ``path``; what is spent counts in ``scope`` and in ``progress``."""
+
+    def __init__(self, ledger: Ledger, path: CallPath, scope: str, progress: Progress) -> None:
+        self._ledger = ledger
+        self._alias = path.entry.alias
+        self._scope = scope
+        self._progress = progress
+        parameters = system_parameters(path.entry)
+        seed_of = _seed_of if parameters.get("seed") == PER_CONVERSATION else None
+        self._judge = LLMJudge(RoleModel("judge", path, parameters, seed_of))
+
+    async def ask(self, key: str, question: Question, stored: StoredConversation | None) -> Answer:
+        """The answer to a question this process has claimed.
+
+        Raises BudgetReachedError, ProviderStoppedError, DriftError and StorageError: no other question would fare
+        better.
+        """
+        journal = Journal(self._ledger, key, stored, self._scope)
+        try:
+            verdicts = await self._judge.ask(question, journal)
+        except DriftError:
+            self._ledger.finish(key, f"{ERROR_PREFIX}drift", None)
+            raise
+        except CallError as error:
+            self._ledger.release([key])
+            return _failed(key, error)
+        finally:
+            self._progress.calls += journal.calls_made
+            self._progress.cost_usd += journal.cost_usd
+        if verdicts is None:
+            self._ledger.finish(key, UNUSABLE_STATE, None)
+            return Answer(UNUSABLE)
+        self._ledger.store_verdict(key, {"judge": self._alias, "verdicts": verdicts})
+        self._ledger.finish(key, DONE, None)
+        return Answer(JUDGED, verdicts)
+
+
+def _failed(key: str, error: CallError) -> Answer:
+    """The outcome of a call that failed for this question alone; raises what ends the run."""
+    ending: LicError | None = None
+    if isinstance(error, BudgetError):
+        ending = BudgetReachedError(str(error))
+    elif error.stops_run:
+        ending = ProviderStoppedError(str(error))
+    if ending is not None:
+        raise ending from error
+    logger.warning("judging %s: %s", key, error)
+    return Answer(f"{ERROR_PREFIX}{error.kind}", why=str(error))
+
+
+def _seed_of(judgement_id: str) -> int:
+    """A question is no part of one conversation: its own content stands for it."""
+    return seed_from("judge", judgement_id)

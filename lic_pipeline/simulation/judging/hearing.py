@@ -1,0 +1,215 @@
+"""Many questions answered by one judge on one event loop: each once, looked up and claimed in batches.
+
+Cases (a conversation, a line, with the questions it raises) come from an iterator and go back in its order, once all
+their questions are answered. Memory holds at most ``AHEAD`` cases and a window, however many there are. Questions
+claimed by another process are awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from lic_pipeline.errors import BudgetReachedError, ProviderStoppedError
+from lic_pipeline.models.access import ModelAccess
+from lic_pipeline.models.budget import Budget, require_countable
+from lic_pipeline.models.ledger.ledger import Ledger
+from lic_pipeline.models.ledger.records import ClaimLostError, StoredConversation
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.simulation.judging.desk import Desk
+from lic_pipeline.simulation.judging.docket import WINDOW, Answer, take
+from lic_pipeline.simulation.outcome import Progress
+from lic_pipeline.simulation.progress import tell
+from lic_pipeline.simulation.scoring_threads import ScoringThreads
+from lic_pipeline.simulation.signals import interruptible
+from lic_pipeline.tasks.summary.stored import Question
+
+AHEAD = 4 * WINDOW
+"""Cases read beyond the oldest that waits: room for what other processes have claimed."""
+
+POLL_SECONDS = 0.25
+
+Item = TypeVar("Item")
+logger = logging.getLogger("lic")
+
+
+class Case(NamedTuple, Generic[Item]):
+    """Something to be judged and the questions it raises, by key."""
+
+    item: Item
+    questions: Mapping[str, Question]
+
+
+Keep = Callable[[Item, Mapping[str, Answer]], None]
+"""Takes a case's item with the answers to its questions."""
+
+
+def hear(
+    entry: ModelEntry,
+    ledger: Ledger,
+    budget: Budget,
+    cases: Iterator[Case[Item]],
+    keep: Keep[Item],
+    progress: Progress,
+    *,
+    connections: int | None = None,
+) -> None:
+    """Have a judge answer all questions of all cases; ``keep`` gets the cases in order.
+
+    ``connections``: questions asked at once, by default as many as the entry allows. Raises BudgetReachedError,
+    ProviderStoppedError, InterruptedRunError, DriftError, StorageError, ConfigError; what was paid for is stored and a
+    rerun goes on from there.
+    """
+    require_countable(budget, [entry])
+
+    async def work() -> None:
+        access = ModelAccess(ledger, budget)
+        try:
+            desk = Desk(ledger, await access.path(entry), budget.scope, progress)
+            await Hearing(ledger, desk, keep, progress, connections or entry.limits.concurrency).run(cases)
+        finally:
+            await access.close()
+
+    asyncio.run(interruptible(work()))
+
+
+class _Waiting(NamedTuple):
+    """A question that was raised and not answered yet."""
+
+    question: Question
+    answer: asyncio.Future[Answer]
+
+
+_Claimed = tuple[str, StoredConversation | None]
+_Due = tuple[Item, Mapping[str, asyncio.Future[Answer]]]
+
+
+class Hearing(Generic[Item]):
+    """One run of one judge."""
+
+    def __init__(self, ledger: Ledger, desk: Desk, keep: Keep[Item], progress: Progress, connections: int) -> None:
+        self._ledger = ledger
+        self._desk = desk
+        self._keep = keep
+        self._progress = progress
+        self._connections = connections
+        self._waiting: dict[str, _Waiting] = {}
+        self._elsewhere: set[str] = set()
+        self._claimed: asyncio.Queue[_Claimed] = asyncio.Queue(connections)
+        self._due: asyncio.Queue[_Due[Item] | None] = asyncio.Queue(AHEAD)
+        self._asking: set[asyncio.Task[None]] = set()
+        self._stopped = False
+
+    async def run(self, cases: Iterator[Case[Item]]) -> None:
+        """Return when every case was handed over; the first error ends it, with everything answered stored."""
+        workers = [asyncio.ensure_future(self._worker()) for _ in range(self._connections)]
+        deliverer = asyncio.ensure_future(self._deliver())
+        others = [asyncio.ensure_future(work) for work in (self._produce(cases), self._watch())]
+        tasks = [deliverer, *others, *workers]
+        try:
+            await _until(deliverer, tasks)
+        except (BudgetReachedError, ProviderStoppedError):
+            # What is in flight will be paid for: it is waited for and stored, nothing else is asked.
+            self._stopped = True
+            await asyncio.gather(*self._asking, return_exceptions=True)
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._ledger.release(list(self._waiting))
+            await self._ledger.flush()
+
+    async def _produce(self, cases: Iterator[Case[Item]]) -> None:
+        """Read windows of cases; have them delivered in order, and their questions looked up, claimed and asked."""
+        # A daemon's thread: reading may wait for a pipe, and an interrupted run ends now.
+        executor = ScoringThreads(1)
+        loop = asyncio.get_running_loop()
+        try:
+            while window := await loop.run_in_executor(executor, _next_window, cases):
+                fresh: list[str] = []
+                for case in window:
+                    await self._due.put((case.item, self._enter(case, fresh)))
+                await self._take(fresh)
+            await self._due.put(None)
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+    def _enter(self, case: Case[Item], fresh: list[str]) -> dict[str, asyncio.Future[Answer]]:
+        """The answers a case waits for; questions nobody has raised before join ``fresh``."""
+        for key, question in case.questions.items():
+            if key not in self._waiting:
+                self._waiting[key] = _Waiting(question, asyncio.get_running_loop().create_future())
+                fresh.append(key)
+        return {key: self._waiting[key].answer for key in case.questions}
+
+    async def _take(self, keys: Sequence[str]) -> None:
+        """Settle what is known of these questions and have the workers ask those that are ours."""
+        taken = await take(self._ledger, keys)
+        self._elsewhere.difference_update(keys)
+        self._elsewhere.update(taken.elsewhere)
+        self._progress.elsewhere = len(self._elsewhere)
+        for key, answer in taken.known.items():
+            self._settle(key, answer)
+        for claimed in taken.mine.items():
+            await self._claimed.put(claimed)
+
+    async def _watch(self) -> None:
+        """Look again at what other processes hold: they answer it, or leave it to us."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if self._elsewhere:
+                await self._take(sorted(self._elsewhere))
+
+    async def _worker(self) -> None:
+        while not self._stopped:
+            key, stored = await self._claimed.get()
+            self._asking.add(_this_task())
+            try:
+                self._settle(key, await self._desk.ask(key, self._waiting[key].question, stored))
+            except ClaimLostError as error:
+                # This process stood still beyond its lease (a sleeping machine): whoever took over goes on with it.
+                logger.warning("%s", error)
+                self._ledger.release([key])
+                self._elsewhere.add(key)
+            finally:
+                self._asking.discard(_this_task())
+
+    def _settle(self, key: str, answer: Answer) -> None:
+        self._waiting.pop(key).answer.set_result(answer)
+
+    async def _deliver(self) -> None:
+        while (due := await self._due.get()) is not None:
+            item, answers = due
+            self._keep(item, {key: await answer for key, answer in answers.items()})
+            self._progress.finished += 1
+            tell(self._progress)
+
+
+def _next_window(cases: Iterator[Case[Item]]) -> list[Case[Item]]:
+    """The next cases, with about one window of questions; none at the end."""
+    window: list[Case[Item]] = []
+    raised = 0
+    for case in cases:
+        window.append(case)
+        raised += len(case.questions)
+        if max(raised, len(window)) >= WINDOW:
+            break
+    return window
+
+
+async def _until(last: asyncio.Task[None], tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Wait for ``last``; raises what ends any of the tasks before."""
+    pending = set(tasks)
+    while not last.done():
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+
+def _this_task() -> asyncio.Task[None]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task

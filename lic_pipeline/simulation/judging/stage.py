@@ -1,0 +1,93 @@
+"""The judging stage of one manifest: conversations in, rows of ``judgements`` out, verdicts in the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lic_pipeline.models.budget import Budget
+from lic_pipeline.models.ledger.ledger import Ledger
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.records import Conversation, Instruction, Json
+from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.judging.docket import Answer
+from lic_pipeline.simulation.judging.hearing import Case, hear
+from lic_pipeline.simulation.judging.questions import POLICIES, questions_of
+from lic_pipeline.simulation.outcome import Progress
+from lic_pipeline.simulation.roles.judge import judge_identity
+
+Row = dict[str, Any]
+
+_COPIED = ("experiment", "conversation_id", "task", "model", "setting", "instruction_id", "run")
+_COVERAGES = ("full", "partial", "none")
+
+
+@dataclass
+class Judging:
+    """``rows`` of the table ``judgements``, a summary and policy each; ``calls`` made; ``states`` of the rows."""
+
+    rows: list[Row] = field(default_factory=list)
+    calls: int = 0
+
+    @property
+    def states(self) -> Counter[str]:
+        """How many rows stand in which state."""
+        return Counter(row["state"] for row in self.rows)
+
+
+def judge(
+    experiment: Experiment,
+    entry: ModelEntry,
+    ledger: Ledger,
+    manifest: Iterable[Mapping[str, Any]],
+    instructions: Mapping[str, Instruction],
+    conversations: Iterable[Conversation],
+    *,
+    max_connections: int | None = None,
+    budget: Budget | None = None,
+) -> Judging:
+    """Put the last reply of every finished conversation before the judge, unless that was done before.
+
+    Raises the errors of ``hearing.hear``; what was paid for is stored and a rerun goes on from there.
+    """
+    planned = {row["conversation_id"]: row for row in manifest}
+    budget = budget or Budget(f"experiment:{experiment.name}")
+    progress = Progress(f"judging by {entry.alias}", len(planned))
+    rows: list[Row] = []
+
+    def keep(heads: list[Row], answers: Mapping[str, Answer]) -> None:
+        for head in heads:
+            answer = answers[head["judgement_id"]]
+            rows.append({**head, "judge": entry.alias, "state": answer.state, **_counts(answer.verdicts)})
+
+    cases = _cases(planned, instructions, conversations, judge_identity(entry))
+    hear(entry, ledger, budget, cases, keep, progress, connections=max_connections)
+    order = {name: place for place, name in enumerate(planned)}
+    rows.sort(key=lambda row: (order[row["conversation_id"]], row["turn"], POLICIES.index(row["policy"])))
+    return Judging(rows, progress.calls)
+
+
+def _cases(
+    planned: Mapping[str, Mapping[str, Any]],
+    instructions: Mapping[str, Instruction],
+    conversations: Iterable[Conversation],
+    identity: str,
+) -> Iterator[Case[list[Row]]]:
+    """Each conversation as the beginnings of its rows, with its questions."""
+    for conversation in conversations:
+        of_conversation = {name: planned[conversation.conversation_id][name] for name in _COPIED}
+        heads, questions = [], {}
+        for turn, policy, question in questions_of(conversation, instructions[conversation.instruction_id]):
+            key = question.key(identity)
+            questions[key] = question
+            heads.append({**of_conversation, "turn": turn, "policy": policy, "judgement_id": key})
+        yield Case(heads, questions)
+
+
+def _counts(verdicts: list[Json] | None) -> dict[str, int | None]:
+    if verdicts is None:
+        return dict.fromkeys(_COVERAGES)
+    counted = Counter(verdict["coverage"] for verdict in verdicts)
+    return {name: counted[name] for name in _COVERAGES}
