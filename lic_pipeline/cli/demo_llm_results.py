@@ -48,6 +48,7 @@ def _document(home: Home, choice: Choice, done: Done) -> dict[str, Any]:
     from lic_pipeline.cli.running import open_ledger
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.lake.tables import read_partition
+    from lic_pipeline.simulation.fitting import unanswerable
     from lic_pipeline.tables.scores import SCORES
     from lic_pipeline.verification.planning import manifest_partition, plan_for
 
@@ -55,6 +56,7 @@ def _document(home: Home, choice: Choice, done: Done) -> dict[str, Any]:
     plans: list[Plan] = []
     held: dict[str, Conversation] = {}
     scores: dict[str, Mapping[str, Any]] = {}
+    never: dict[str, str] = {}
     for task in choice.tasks:
         plan = plan_for(home.lake, choice.experiment, task, model)
         plans.append(plan)
@@ -62,13 +64,15 @@ def _document(home: Home, choice: Choice, done: Done) -> dict[str, Any]:
         held |= {one.conversation_id: one for one in ConversationStore(home.lake, task, model.alias).read(ids)}
         rows = read_partition(home.lake, SCORES, manifest_partition(choice.experiment.name, task, model.alias)) or []
         scores |= {row["conversation_id"]: row for row in rows}
+        reasons = unanswerable(plan)
+        never |= {s.conversation_id: reasons[s.instruction_id] for s in plan.specs if s.instruction_id in reasons}
     with open_ledger(home) as ledger:
         stored = ledger.load(list(held))
     return {
         "model": model.id.partition("/")[2],
         "tasks": list(choice.tasks),
         "calls_made": done.calls,
-        "settings": [_setting_row(name, ids, held, scores) for name, ids in _by_setting(plans).items()],
+        "settings": [_setting_row(name, ids, held, scores, never) for name, ids in _by_setting(plans).items()],
         "roles": _roles([one for one in held.values() if one.state == "done"], stored),
     }
 
@@ -82,7 +86,11 @@ def _by_setting(plans: Iterable[Plan]) -> dict[str, list[str]]:
 
 
 def _setting_row(
-    setting: str, ids: Sequence[str], held: Mapping[str, Conversation], scores: Mapping[str, Mapping[str, Any]]
+    setting: str,
+    ids: Sequence[str],
+    held: Mapping[str, Conversation],
+    scores: Mapping[str, Mapping[str, Any]],
+    never: Mapping[str, str],
 ) -> dict[str, Any]:
     done = [held[name] for name in ids if name in held and held[name].state == "done"]
     rows = [scores[name] for name in ids if name in scores]
@@ -91,8 +99,7 @@ def _setting_row(
         if row["score"] is not None:
             known[row["task"]].append(row["score"])
     absent = Counter(row["missing_reason"] or "unknown" for row in rows if row["score"] is None)
-    if len(ids) > len(rows):
-        absent["not_run"] += len(ids) - len(rows)
+    absent.update(never.get(name, "not_run") for name in ids if name not in scores)
     return {
         "setting": setting,
         "wanted": len(ids),

@@ -1,7 +1,8 @@
 """The lake's table files: one Parquet file per table and partition, replaced as a whole, read by DuckDB or Arrow.
 
 Conversations are the exception (append-only, many files): they live in ``conversations``. A partition is written as
-``<table>/<key>=<value>/.../part.parquet`` with encoded values, and read back exactly as specified by its TableSpec.
+``<table>/<key>=<value>/.../part.parquet`` with encoded values, and read back exactly as specified by its TableSpec;
+a nullable column the file is too old to have is NULL.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def read_partition(lake: Path, spec: TableSpec, partition: Mapping[str, str]) ->
     path = partition_path(lake, spec.name, partition)
     if not path.is_file():
         return None
-    rows: list[dict[str, Any]] = _read(path).to_pylist()
+    rows: list[dict[str, Any]] = _with_later_columns(_read(path), spec).to_pylist()
     return rows
 
 
@@ -55,12 +56,23 @@ def read_all(lake: Path, spec: TableSpec) -> pa.Table:
 
 
 def _as_specified(path: Path, spec: TableSpec) -> pa.Table:
-    table = _read(path)
+    table = _with_later_columns(_read(path), spec)
     try:
         return table.cast(spec.arrow_schema)
     except (pa.ArrowException, ValueError) as error:
         said = str(error).splitlines()[0]
         raise StorageError(f"{path} holds other columns than {spec.name} has now ({said}); {_WAY_ON}") from error
+
+
+def _with_later_columns(table: pa.Table, spec: TableSpec) -> pa.Table:
+    """A file written before a nullable column came says nothing of it: NULL."""
+    later = [column.name for column in spec.columns if column.nullable and column.name not in table.column_names]
+    for name in later:
+        kind = spec.arrow_schema.field(name)
+        table = table.append_column(kind, pa.nulls(table.num_rows, kind.type))
+    order = [name for name in spec.arrow_schema.names if name in table.column_names]
+    others = [name for name in table.column_names if name not in order]
+    return table.select([*order, *others]) if later else table
 
 
 def _read(path: Path) -> pa.Table:

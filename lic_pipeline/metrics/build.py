@@ -117,8 +117,9 @@ def _check_input(connection: duckdb.DuckDBPyConnection) -> None:
     if "scores" not in names:
         raise ValueError("the warehouse holds no table scores; score conversations first")
     if "planned" not in names:
-        columns = ", ".join(column.name for column in PLANNED.columns)
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW planned AS SELECT {columns} FROM scores")
+        known = {column.name for column in SCORES.columns}
+        columns = [c.name if c.name in known else f"CAST(NULL AS VARCHAR) AS {c.name}" for c in PLANNED.columns]
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW planned AS SELECT {', '.join(columns)} FROM scores")
     if SIMULATOR_EVENTS.name not in names:  # score rows from elsewhere come without conversations
         _fill(
             connection, SIMULATOR_EVENTS.name, [], {field.name: field.type for field in SIMULATOR_EVENTS.arrow_schema}

@@ -1,4 +1,4 @@
-"""Items that cannot fit a model's context window, found before a call is paid.
+"""Items a plan's model cannot be asked about at all, found before a call is paid.
 
 The estimate (three characters a token, ``models.tokens``) is on the high side and the reply's token limit is set aside,
 so an item near the window may be left out although it would just fit; one that is kept may still be refused by the
@@ -11,6 +11,14 @@ from lic_pipeline.models.tokens import estimate_texts
 from lic_pipeline.simulation.parameters import assistant_parameters
 from lic_pipeline.simulation.plan import Approved, Plan
 from lic_pipeline.tasks.protocol import Task
+
+
+def unanswerable(plan: Plan) -> dict[str, str]:
+    """Reason by instruction id: ``context`` (too long), or ``no_reference`` (a persona has nothing to say)."""
+    if not plan.model.is_persona:
+        return misfits(plan)
+    items = plan.items.items()
+    return {name: "no_reference" for name, item in items if plan.task.gold(item.instruction) is None}
 
 
 def misfits(plan: Plan) -> dict[str, str]:

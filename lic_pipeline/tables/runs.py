@@ -25,6 +25,7 @@ MANIFESTS = register(
             Column("n_shards", "int", "Shards of the instruction", minimum=1),
             Column("approval", "string", "Why the item is approved"),
             Column("signature", "string", "What its score will depend on"),
+            Column("unanswerable", "string", "Why no run would hold it: context, no_reference", nullable=True),
         ),
         ("experiment", "conversation_id"),
     )

@@ -57,7 +57,11 @@ PLANNED = register(
     TableSpec(
         name="planned",
         description="One row per conversation an experiment's manifest wants; a row without score is missing.",
-        columns=(*IDENTITY, Column("signature", "string", "what the score will depend on, field:value joined by |")),
+        columns=(
+            *IDENTITY,
+            Column("signature", "string", "what the score will depend on, field:value joined by |"),
+            Column("unanswerable", "string", "why no run would hold it: context, no_reference", nullable=True),
+        ),
         key=("experiment", "conversation_id"),
     )
 )

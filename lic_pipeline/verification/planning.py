@@ -9,7 +9,9 @@ from typing import Any
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.records import Json
 from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.fitting import unanswerable
 from lic_pipeline.simulation.plan import Approved, Plan, make_plan
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, SHARDED_INSTRUCTIONS
 from lic_pipeline.tables.runs import MANIFESTS
@@ -41,7 +43,7 @@ def manifest_partition(experiment: str, task: str, model: str) -> dict[str, str]
 def publish_manifest(lake: Path, plan: Plan) -> Path:
     """Write the plan's manifest, replacing the one before; conversations of the old one stay where they are."""
     partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
-    return write_partition(lake, MANIFESTS, partition, plan.manifest_rows())
+    return write_partition(lake, MANIFESTS, partition, _rows(plan))
 
 
 def read_manifest(lake: Path, experiment: str, task: str, model: str) -> list[dict[str, Any]] | None:
@@ -51,8 +53,16 @@ def read_manifest(lake: Path, experiment: str, task: str, model: str) -> list[di
 
 def manifest_is(plan: Plan, rows: list[dict[str, Any]] | None) -> bool:
     """True when the stored manifest is exactly this plan's."""
-    return rows is not None and [_bare(row) for row in rows] == [_bare(row) for row in plan.manifest_rows()]
+    return rows is not None and [_bare(row) for row in rows] == [_bare(row) for row in _rows(plan)]
+
+
+def _rows(plan: Plan) -> list[dict[str, Json]]:
+    never = unanswerable(plan)
+    return [{**row, "unanswerable": never.get(row["instruction_id"])} for row in plan.manifest_rows()]
 
 
 def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("conversation_id", "content", "n_shards", "approval", "signature")}
+    return {name: row[name] for name in _COMPARED}
+
+
+_COMPARED = ("conversation_id", "content", "n_shards", "approval", "signature", "unanswerable")

@@ -18,8 +18,7 @@ from lic_pipeline.lake.tables import read_partition
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, OPEN, CallTotals
 from lic_pipeline.simulation.engine import Work
-from lic_pipeline.simulation.fitting import misfits
-from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.simulation.fitting import unanswerable
 from lic_pipeline.tables.runs import MANIFESTS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.verification.planning import manifest_partition, read_manifest
@@ -78,10 +77,11 @@ def chosen(
 
 def standing(lake: Path, ledger: Ledger, partition: Partition) -> Standing:
     """How one manifest stands now. Raises ConfigError when there is no such manifest."""
-    ids = manifest_ids(lake, partition)
+    never = {row["conversation_id"]: row["unanswerable"] for row in _manifest(lake, partition)}
+    ids = list(never)
     states = ledger.states(ids)
     flags = ConversationStore(lake, partition.task, partition.model).flags(ids)
-    missing = Counter(_reason(states.get(name), name in flags) for name in ids)
+    missing = Counter(_reason(states.get(name), name in flags, never[name]) for name in ids)
     done = missing.pop("", 0)
     spend = CallTotals()
     for part in ledger.spend(ids).values():
@@ -95,27 +95,25 @@ def standing(lake: Path, ledger: Ledger, partition: Partition) -> Standing:
 
 def manifest_ids(lake: Path, partition: Partition) -> list[str]:
     """Conversations a manifest wants. Raises ConfigError when there is no such manifest."""
+    return [row["conversation_id"] for row in _manifest(lake, partition)]
+
+
+def _manifest(lake: Path, partition: Partition) -> list[dict[str, Any]]:
     rows = read_manifest(lake, *partition)
     if rows is None:
         raise ConfigError(f"{' / '.join(partition)} has no manifest; run it first")
-    return [row["conversation_id"] for row in rows]
+    return rows
 
 
-def _reason(state: str | None, in_lake: bool) -> str:
-    """Why a conversation is missing; empty = it is done."""
-    if state == DONE:
-        return "" if in_lake else NOT_IN_LAKE
+def _reason(state: str | None, in_lake: bool, never: str | None) -> str:
+    """Why a conversation is missing; empty = it is done. ``never``: why no run would hold it, None = one would."""
+    if in_lake and state is not None and state != OPEN:
+        return "" if state == DONE else state
+    if never is not None:
+        return never
     if state is None:
         return NOT_STARTED
-    return UNFINISHED if state == OPEN else state
-
-
-def unanswerable(plan: Plan) -> dict[str, str]:
-    """Reason by instruction id for items the plan's model cannot be asked about (no reference, too long)."""
-    if not plan.model.is_persona:
-        return misfits(plan)
-    items = plan.items.items()
-    return {name: "no_reference" for name, item in items if plan.task.gold(item.instruction) is None}
+    return {OPEN: UNFINISHED, DONE: NOT_IN_LAKE}.get(state, state)
 
 
 def open_by_reason(work: Work) -> Iterator[tuple[str, str]]:
@@ -124,8 +122,7 @@ def open_by_reason(work: Work) -> Iterator[tuple[str, str]]:
     for family in work.todo:
         for spec in work.open_specs(family):
             state = work.states.get(spec.conversation_id)
-            reason = never.get(spec.instruction_id) or _reason(state, False)
-            yield spec.conversation_id, reason
+            yield spec.conversation_id, _reason(state, False, never.get(spec.instruction_id))
 
 
 def outside(ledger: Ledger, lake: Path) -> dict[str, int]:

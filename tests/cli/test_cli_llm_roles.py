@@ -149,9 +149,16 @@ def test_what_cannot_fit_and_what_no_judge_could_judge_is_missing_with_its_reaso
     with (lic.home / "models.yaml").open("a", encoding="utf-8") as file:
         file.write(entry)
     one = ("-k", "1", "-n", "1", "-s", "FULL", "--simulator", "scripted")
-    done = lic("run", "-m", "tiny", "-t", "math", *one, code=1)
+    done = lic("run", "-m", "tiny", "-t", "math", *one, "--json", code=1)
     assert "missing: 1 of 1 conversations: context\n" in done.err
     assert server.requests == 0
+    (cell,) = done.document["missing"]
+    assert (cell["reason"], cell["n"], cell["n_planned"]) == ("context", 1, 1)
+    report = (lic.home / "report" / "report.md").read_text(encoding="utf-8")
+    assert "| tiny | math | FULL | context | 1 of 1 |" in report
+    rows = {row["model"]: row["missing"] for row in lic("status", "--json").document["experiments"]}
+    assert rows == {"fake": {}, "tiny": {"context": 1}}
+    assert lic("plan", "-m", "tiny", "-t", "math", *one, "--json").document["total"]["missing"] == {"context": 1}
 
     judged = ("run", "-m", "fake", "-t", "summary", *one, "--judge-model", "system")
     done = lic(*judged, code=1)

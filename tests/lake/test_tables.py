@@ -25,6 +25,16 @@ def test_partitions_come_back_as_written(tmp_path: Path) -> None:
     assert read_all(tmp_path, SPEC).to_pylist() == rows
 
 
+def test_a_nullable_column_that_came_later_is_null_in_older_files(tmp_path: Path) -> None:
+    later = TableSpec("things", "Things.", (SPEC.columns[0], Column("why", "string", "Why", nullable=True),
+                                            SPEC.columns[1]), ("name",))  # fmt: skip
+    write_partition(tmp_path, SPEC, PARTITION, [{"name": "a", "n": 1}])
+    write_partition(tmp_path, later, {"task": "code"}, [{"name": "b", "why": "so", "n": 2}])
+    assert read_partition(tmp_path, later, PARTITION) == [{"name": "a", "why": None, "n": 1}]
+    expected = [{"name": "b", "why": "so", "n": 2}, {"name": "a", "why": None, "n": 1}]
+    assert read_all(tmp_path, later).to_pylist() == expected
+
+
 @pytest.mark.parametrize(
     ("table", "says"),
     [

@@ -45,7 +45,7 @@ def score_row(instruction: str, run: int, score: float | None, **other: Any) -> 
 
 def planned_row(row: Row) -> Row:
     """The planned conversation of a row of ``scores``."""
-    return {column.name: row[column.name] for column in PLANNED.columns}
+    return {column.name: row.get(column.name) for column in PLANNED.columns}
 
 
 def fill(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row], planned: Iterable[Row] | None = None) -> None:

@@ -150,6 +150,7 @@ def test_missing_runs_count_against_the_plan(memory: duckdb.DuckDBPyConnection, 
     plan = [make_row(f"i{i:02}", run, 100.0) for i in range(20) for run in range(10)]
     scored = plan[:-4]  # the last instruction has only six runs
     scored[0] = make_row("i00", 0, None, missing_reason="context")
+    plan[-1] = {**plan[-1], "unanswerable": "context"}
     put_rows(memory, [*scored, make_row("i00", 99, 0.0)], plan)  # run 99 is in no plan and must not count
     build_metrics(memory)
     cell = one(memory, "reliability_by_task")
@@ -159,7 +160,7 @@ def test_missing_runs_count_against_the_plan(memory: duckdb.DuckDBPyConnection, 
     assert cell["P_if_missing_100"] == 100.0
     assert cell["bounds_differ"] is True
     assert (cell["n_compared"], cell["A90"]) == (18, 100.0)
-    assert {(r["reason"], r["n"]) for r in table(memory, "missing")} == {("context", 1), ("not_run", 4)}
+    assert {(r["reason"], r["n"]) for r in table(memory, "missing")} == {("context", 2), ("not_run", 3)}
 
 
 def test_cells_without_enough_scores_are_null_with_the_reason(

@@ -1,5 +1,6 @@
 -- missing: one row per experiment, condition, task, model, setting and reason.
--- n: planned conversations without a score for this reason (not_run: no row in scores); n_planned: all of the cell.
+-- n: planned conversations without a score for this reason; n_planned: all of the cell. Without a row in scores the
+-- reason is why no run would hold it (context, no_reference), else not_run.
 CREATE OR REPLACE TABLE missing AS
 WITH sizes AS (
     SELECT experiment, condition, task, model, setting, count(*) AS n_planned FROM runs GROUP BY ALL

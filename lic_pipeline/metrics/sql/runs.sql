@@ -5,7 +5,7 @@ CREATE OR REPLACE TEMP TABLE runs AS
 SELECT
     p.experiment, p.condition, p.task, p.model, p.setting, p.instruction_id, p.run,
     CAST(s.score AS DOUBLE) AS score,
-    CASE WHEN s.conversation_id IS NULL THEN 'not_run'
+    CASE WHEN s.conversation_id IS NULL THEN coalesce(p.unanswerable, 'not_run')
          WHEN s.score IS NULL THEN coalesce(s.missing_reason, nullif(s.state, 'done'), 'unknown') END AS missing_reason,
     CAST(s.score_max AS DOUBLE) AS score_max,
     CAST(s.score_last AS DOUBLE) AS score_last,

@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW planned AS
 SELECT
     CAST(r.place AS VARCHAR) AS conversation_id, 'metrics' AS experiment, k.task, k.model, k.setting, '{}' AS condition,
-    k.instruction_id, r.place AS run, k.signature
+    k.instruction_id, r.place AS run, k.signature, CAST(NULL AS VARCHAR) AS unanswerable
 FROM score_rows AS r
 JOIN score_keys AS k USING (key);
 
