@@ -178,7 +178,7 @@ def _to_judge(home: Home, made: Plan, work: Work) -> Mapping[str, int]:
     from lic_pipeline.verification.freshness import is_judged
 
     entry = judge_of(made.experiment, made.task.name)
-    if entry is None or is_judged(home, made):
+    if entry is None or is_judged(home, made, work.ledger):
         return {}
     held = work.store.read([spec.conversation_id for spec in made.specs])
     instructions = {name: item.instruction for name, item in made.items.items()}

@@ -1,11 +1,14 @@
-"""``lic retry --errors``: conversations that ended in an error are opened again and their experiments go on.
+"""``lic retry --errors``: what ended in an error is opened again and its experiments go on.
 
-Only what a manifest wants is retried. Calls that were answered stay answered: a retry pays for the missing ones only.
+Only what a manifest wants is retried. Calls of conversations that were answered stay answered: a retry pays for the
+missing ones only. A judge whose answers could not be used is asked anew, which is the only way to ask it again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,6 +57,19 @@ def retry(
         raise typer.Exit(1)
 
 
+@dataclass(frozen=True)
+class Failed:
+    """States by id of a manifest's conversations in error, and of the questions its judge gave no verdict on."""
+
+    conversations: Mapping[str, str] = field(default_factory=dict)
+    judgements: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def states(self) -> dict[str, int]:
+        """How many stand in which state; those of judgements are marked as such."""
+        return dict(Counter([*self.conversations.values(), *(f"judge: {one}" for one in self.judgements.values())]))
+
+
 def _check_names(home: Home, models: list[str] | None, tasks: list[str] | None, experiment: str | None) -> None:
     from lic_pipeline.errors import UnknownNameError
     from lic_pipeline.models.registry import get_model
@@ -71,10 +87,11 @@ def _check_names(home: Home, models: list[str] | None, tasks: list[str] | None, 
 
 def _failed(
     home: Home, models: list[str] | None, tasks: list[str] | None, experiment: str | None
-) -> dict[Partition, dict[str, str]]:
-    """State by id of the conversations in error, by manifest; manifests without any are left out."""
+) -> dict[Partition, Failed]:
+    """What has failed, by manifest; manifests in which nothing has are left out."""
     from lic_pipeline.cli.running import open_ledger
     from lic_pipeline.models.ledger.records import ERROR_PREFIX
+    from lic_pipeline.verification.judgements import without_verdicts
     from lic_pipeline.verification.standing import chosen, manifest_ids
 
     found = {}
@@ -82,8 +99,9 @@ def _failed(
         for one in chosen(home.lake, experiment=experiment, tasks=tasks or (), models=models or ()):
             states = ledger.states(manifest_ids(home.lake, one))
             bad = {name: state for name, state in states.items() if state.startswith(ERROR_PREFIX)}
-            if bad:
-                found[one] = bad
+            failed = Failed(bad, without_verdicts(home.lake, ledger, one))
+            if failed.states:
+                found[one] = failed
     return found
 
 
@@ -95,34 +113,31 @@ def _choice(home: Home, one: Partition) -> Choice:
     return Choice(find_experiment(home, one.experiment), (one.task,), (get_model(one.model),))
 
 
-def _reopen(home: Home, failed: Mapping[Partition, Mapping[str, str]]) -> None:
+def _reopen(home: Home, failed: Mapping[Partition, Failed]) -> None:
     from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.simulation.judging.docket import ask_again
 
-    ids = sorted({name for bad in failed.values() for name in bad})
-    if ids:
+    if failed:
         with open_ledger(home) as ledger:
-            ledger.reopen(ids)
+            ledger.reopen(sorted({name for one in failed.values() for name in one.conversations}))
+            ask_again(ledger, sorted({name for one in failed.values() for name in one.judgements}))
 
 
-def _show(
-    failed: Mapping[Partition, Mapping[str, str]], left: Mapping[Partition, Mapping[str, str]], as_json: bool
-) -> None:
+def _show(failed: Mapping[Partition, Failed], left: Mapping[Partition, Failed], as_json: bool) -> None:
     from lic_pipeline.cli.output import counted, print_json, print_table
 
-    rows = [_row(one, bad, left.get(one, {})) for one, bad in failed.items()]
+    rows = [_row(one, bad, left.get(one, Failed())) for one, bad in failed.items()]
     if as_json:
-        print_json({"retried": sum(row["retried"] for row in rows), "partitions": rows})
+        sums = {name: sum(row[name] for row in rows) for name in ("retried", "judgements")}
+        print_json({**sums, "partitions": rows})
     elif not rows:
-        print("No conversation of these experiments has ended in an error.")
+        print("No conversation of these experiments has ended in an error, and no judge owes them a verdict.")
     else:
-        columns = ("experiment", "task", "model", "retried", "was", "still in error")
-        names = ("experiment", "task", "model", "retried")
-        lines = [[*(row[n] for n in names), counted(row["was"]), counted(row["left"]) or "–"] for row in rows]
+        columns = ("experiment", "task", "model", "retried", "judgements", "was", "still in error")
+        lines = [[*(row[n] for n in columns[:5]), counted(row["was"]), counted(row["left"]) or "–"] for row in rows]
         print_table("", columns, lines)
 
 
-def _row(one: Partition, bad: Mapping[str, str], left: Mapping[str, str]) -> dict[str, Any]:
-    from collections import Counter
-
-    states = {"was": dict(Counter(bad.values())), "left": dict(Counter(left.values()))}
-    return {"experiment": one.experiment, "task": one.task, "model": one.model, "retried": len(bad), **states}
+def _row(one: Partition, bad: Failed, left: Failed) -> dict[str, Any]:
+    numbers = {"retried": len(bad.conversations), "judgements": len(bad.judgements)}
+    return {**one._asdict(), **numbers, "was": bad.states, "left": left.states}

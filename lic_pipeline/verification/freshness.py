@@ -20,7 +20,7 @@ from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Json
 from lic_pipeline.simulation.engine import Work
-from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE
+from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE, UNUSABLE_STATE
 from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.roles.judge import judge_identity
@@ -75,14 +75,20 @@ def _judgements(lake: Path, manifest: Sequence[Mapping[str, Any]], task: str, mo
     return [[row["judgement_id"], row["state"]] for row in rows]
 
 
-def is_judged(home: Home, plan: Plan) -> bool:
-    """True when the experiment's judge has nothing left to say: no judge, or every summary was put before it."""
+def is_judged(home: Home, plan: Plan, ledger: Ledger) -> bool:
+    """True when the experiment's judge has nothing left to say: no judge, or every summary was put before it.
+
+    A question that was opened again since (``lic retry --errors``) is one it has not answered.
+    """
     entry = judge_of(plan.experiment, plan.task.name)
     if entry is None:
         return True
     partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
     rows = read_partition(home.lake, JUDGEMENTS, partition)
     if rows is None or any(row["state"] not in (JUDGED, UNUSABLE) or row["judge"] != entry.alias for row in rows):
+        return False
+    unusable = [row["judgement_id"] for row in rows if row["state"] == UNUSABLE]
+    if any(state != UNUSABLE_STATE for state in ledger.states(unusable).values()):
         return False
     return _stored(_judged_path(home.lake, partition)) == judging_fingerprint(home.lake, plan, entry)
 
@@ -158,7 +164,7 @@ def is_evaluated(home: Home, plan: Plan, ledger: Ledger) -> bool:
         return False
     if Work(plan, ledger, ConversationStore(lake, task.name, model)).todo:
         return False
-    if not is_judged(home, plan):
+    if not is_judged(home, plan, ledger):
         return False
     partition = manifest_partition(plan.experiment.name, task.name, model)
     return stored_fingerprint(lake, partition) == score_fingerprint(lake, task, model, manifest)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from lic_pipeline.models.registry import get_model, user_registry
 from lic_pipeline.records import Conversation
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.judging import hearing
+from lic_pipeline.simulation.judging.docket import ask_again
 from lic_pipeline.simulation.judging.questions import still_to_ask
 from lic_pipeline.simulation.judging.stage import Judging, judge
 from lic_pipeline.simulation.judging.verdicts import judged_task
@@ -229,3 +232,55 @@ def test_summaries_are_read_as_they_are_needed(tmp_path: Path, serve: Any, monke
     assert (found.calls, len(found.rows)) == (count, 2 * count)
     assert [row["run"] for row in found.rows] == [number for number in range(count) for _ in range(2)]
     assert furthest <= 2 * 8 + 2 * 4
+
+
+def keys_of(found: Judging) -> list[str]:
+    return [row["judgement_id"] for row in found.rows]
+
+
+def test_an_unusable_answer_is_replaced_by_a_new_one_on_demand(bench: Bench) -> None:
+    useless, first, _ = bench.judged(lambda body: "no idea", SUMMARY, seed="per_conversation")
+    with Ledger.open(bench.folder / "ledger") as ledger:
+        assert ask_again(ledger, [*keys_of(useless), "unknown"]) == 1
+    found, second, scores = bench.judged(good, SUMMARY, seed="per_conversation")
+    assert (found.calls, found.states, scores) == (1, Counter(judged=2), [75.0])
+    seeds = [{body["seed"] for body in server.bodies} for server in (first, second)]
+    assert len(seeds[0] | seeds[1]) == 2, "the same seed would ask for the same answer"
+    with Ledger.open(bench.folder / "ledger") as ledger:
+        assert ledger.totals().overall.calls == 3, "what was paid for stays counted"
+        assert ask_again(ledger, keys_of(found)) == 0, "a verdict is never asked for twice"
+    again, untouched, _ = bench.judged(lambda body: "never", SUMMARY, seed="per_conversation")
+    assert (again.calls, untouched.requests, again.rows) == (0, 0, found.rows)
+
+
+def test_asked_again_in_vain_it_is_unusable_again_and_paid_for_once_more(bench: Bench) -> None:
+    useless, _, _ = bench.judged(lambda body: "no idea", SUMMARY)
+    for _ in range(2):
+        with Ledger.open(bench.folder / "ledger") as ledger:
+            assert ask_again(ledger, keys_of(useless)) == 1
+        found, server, scores = bench.judged(lambda body: "no idea", SUMMARY)
+        assert (found.calls, server.answered, found.states, scores) == (2, 2, Counter(unusable=2), [None])
+    _, untouched, _ = bench.judged(good, SUMMARY)
+    assert untouched.requests == 0
+
+
+def test_a_verdict_that_was_lost_is_read_from_its_calls(bench: Bench) -> None:
+    bench.judged(good, SUMMARY)
+    with closing(sqlite3.connect(bench.folder / "ledger" / "ledger.sqlite")) as connection, connection:
+        assert connection.execute("DELETE FROM verdicts").rowcount == 1
+    found, server, scores = bench.judged(good, SUMMARY)
+    assert (found.calls, server.requests, found.states, scores) == (0, 0, Counter(judged=2), [75.0])
+
+
+def test_a_question_that_would_be_asked_otherwise_today_is_missing_until_it_is_asked_anew(bench: Bench) -> None:
+    bench.judged(good, SUMMARY)
+    with closing(sqlite3.connect(bench.folder / "ledger" / "ledger.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM verdicts")
+        connection.execute("UPDATE calls SET request_hash = 'other', request_fields = '{}'")
+    for _ in range(2):
+        found, server, scores = bench.judged(good, SUMMARY)
+        assert (server.requests, set(found.states), scores) == (0, {"error:drift"}, [None])
+    with Ledger.open(bench.folder / "ledger") as ledger:
+        assert ask_again(ledger, keys_of(found)) == 1
+    found, server, scores = bench.judged(good, SUMMARY)
+    assert (found.calls, server.answered, scores) == (1, 1, [75.0])

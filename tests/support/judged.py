@@ -72,6 +72,13 @@ def good(_body: Mapping[str, Any]) -> str:
     return says(*GOOD)
 
 
+def all_full(body: Mapping[str, Any]) -> str:
+    """What a judge replies, whatever it is asked, who finds everything in the first bullet."""
+    _, _, listed = body["messages"][0]["content"].partition("Findings, by number:\n")
+    findings, _ = json.JSONDecoder().raw_decode(listed)
+    return says(*({"finding": int(number), "coverage": "full", "bullet": 1} for number in findings))
+
+
 def main() -> None:
     """Judge and print counts as JSON."""
     home, url, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

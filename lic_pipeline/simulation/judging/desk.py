@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from functools import partial
 
 from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError
 from lic_pipeline.models.calls import CallPath
@@ -17,6 +19,8 @@ from lic_pipeline.simulation.roles.ask import RoleModel
 from lic_pipeline.simulation.roles.judge import LLMJudge
 from lic_pipeline.tasks.summary.stored import Question
 
+DRIFTED = f"{ERROR_PREFIX}drift"
+
 logger = logging.getLogger("lic")
 
 
@@ -26,24 +30,29 @@ class Desk:
     def __init__(self, ledger: Ledger, path: CallPath, scope: str, progress: Progress) -> None:
         self._ledger = ledger
         self._alias = path.entry.alias
+        self._path = path
         self._scope = scope
         self._progress = progress
-        parameters = system_parameters(path.entry)
-        seed_of = _seed_of if parameters.get("seed") == PER_CONVERSATION else None
-        self._judge = LLMJudge(RoleModel("judge", path, parameters, seed_of))
+        self._parameters = system_parameters(path.entry)
+        self._judges: dict[int, LLMJudge] = {}
 
     async def ask(self, key: str, question: Question, stored: StoredConversation | None) -> Answer:
         """The answer to a question this process has claimed.
 
-        Raises BudgetReachedError, ProviderStoppedError, DriftError and StorageError: no other question would fare
-        better.
+        Raises BudgetReachedError, ProviderStoppedError and StorageError: no other question would fare better.
         """
+        if stored is not None:
+            # What an older epoch was answered could not be used: it is asked anew, not replayed.
+            calls = {place: call for place, call in stored.calls.items() if call.epoch == stored.epoch}
+            stored = replace(stored, calls=calls)
         journal = Journal(self._ledger, key, stored, self._scope)
         try:
-            verdicts = await self._judge.ask(question, journal)
-        except DriftError:
-            self._ledger.finish(key, f"{ERROR_PREFIX}drift", None)
-            raise
+            verdicts = await self._judge(0 if stored is None else stored.epoch).ask(question, journal)
+        except DriftError as error:
+            why = f"the request differs from the stored one in {error.field!r}; nothing was called"
+            logger.warning("judging %s: %s", key, why)
+            self._ledger.finish(key, DRIFTED, None)
+            return Answer(DRIFTED, why=why)
         except CallError as error:
             self._ledger.release([key])
             return _failed(key, error)
@@ -56,6 +65,13 @@ class Desk:
         self._ledger.store_verdict(key, {"judge": self._alias, "verdicts": verdicts})
         self._ledger.finish(key, DONE, None)
         return Answer(JUDGED, verdicts)
+
+    def _judge(self, epoch: int) -> LLMJudge:
+        """The judge as it is asked in one epoch: where seeds are sent, each has one of its own."""
+        if epoch not in self._judges:
+            seed_of = partial(_seed_of, epoch) if self._parameters.get("seed") == PER_CONVERSATION else None
+            self._judges[epoch] = LLMJudge(RoleModel("judge", self._path, self._parameters, seed_of))
+        return self._judges[epoch]
 
 
 def _failed(key: str, error: CallError) -> Answer:
@@ -71,6 +87,6 @@ def _failed(key: str, error: CallError) -> Answer:
     return Answer(f"{ERROR_PREFIX}{error.kind}", why=str(error))
 
 
-def _seed_of(judgement_id: str) -> int:
+def _seed_of(epoch: int, judgement_id: str) -> int:
     """A question is no part of one conversation: its own content stands for it."""
-    return seed_from("judge", judgement_id)
+    return seed_from("judge", judgement_id, *([epoch] if epoch else []))

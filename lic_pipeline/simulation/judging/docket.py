@@ -55,3 +55,15 @@ async def take(ledger: Ledger, keys: Sequence[str]) -> Taken:
     won = await ledger.claim(rest)
     found = ledger.load([key for key in rest if key in won.ids and key not in won.new])
     return Taken(known, {key: found.get(key) for key in rest if key in won.ids}, frozenset(rest) - won.ids)
+
+
+def ask_again(ledger: Ledger, keys: Sequence[str]) -> int:
+    """Open questions that ended in an error (unusable answers included) for new answers; returns how many.
+
+    They get a new epoch, so what was answered before stays paid and stored but is not read again.
+    """
+    ended = sorted(key for key, state in ledger.states(keys).items() if state.startswith(ERROR_PREFIX))
+    if ended:
+        ledger.bump_epoch(ended)
+        ledger.reopen(ended)
+    return len(ended)

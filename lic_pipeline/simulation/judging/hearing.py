@@ -59,8 +59,8 @@ def hear(
     """Have a judge answer all questions of all cases; ``keep`` gets the cases in order.
 
     ``connections``: questions asked at once, by default as many as the entry allows. Raises BudgetReachedError,
-    ProviderStoppedError, InterruptedRunError, DriftError, StorageError, ConfigError; what was paid for is stored and a
-    rerun goes on from there.
+    ProviderStoppedError, InterruptedRunError, StorageError, ConfigError; what was paid for is stored and a rerun goes
+    on from there.
     """
     require_countable(budget, [entry])
 

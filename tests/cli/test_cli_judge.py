@@ -1,0 +1,48 @@
+"""`lic run` and `lic retry --errors` with a model as judge: what cannot be used is asked for again on demand only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from support.lic_command import Lic
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from fault_server import FaultServer
+from judged import all_full
+
+JUDGED = ("-m", "sim/steady", "-t", "summary", "-k", "2", "-n", "1", "-s", "FULL", "--judge-model", "judge")
+
+
+def name_judge(lic: Lic, server: FaultServer) -> None:
+    """Put a judge at this server into the registry of the home."""
+    lic.home.mkdir(parents=True, exist_ok=True)
+    entry = f"models:\n  - {{alias: judge, id: local/judge, base_url: '{server.url}'}}\n"
+    (lic.home / "models.yaml").write_text(entry, encoding="utf-8")
+
+
+def scored(lic: Lic) -> int:
+    with duckdb.connect(str(lic.home / "lic.duckdb"), read_only=True) as connection:
+        (row,) = connection.execute("SELECT sum(n_scored) FROM reliability_by_task").fetchall()
+    return int(row[0])
+
+
+def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None:
+    with FaultServer(answer=lambda body: "Both are fine.") as useless:
+        name_judge(lic, useless)
+        done = lic("run", *JUDGED, code=1)
+        assert "missing: 2 of 2 conversations: judge: no usable verdicts; lic retry --errors takes them up" in done.err
+        asked = useless.answered
+        assert "0 calls made" in lic("run", *JUDGED, code=1).err
+        assert useless.answered == asked
+    with FaultServer(answer=all_full) as server:
+        name_judge(lic, server)
+        document: dict[str, Any] = lic("retry", "--errors", "--json").document
+        assert server.answered == asked / 2
+    (row,) = document["partitions"]
+    assert (row["retried"], row["judgements"], row["left"]) == (0, server.answered, {})
+    assert row["was"] == {"judge: unusable": server.answered}
+    assert scored(lic) == 2
