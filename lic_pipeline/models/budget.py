@@ -57,6 +57,16 @@ def require_countable(budget: Budget | None, entries: Iterable[ModelEntry]) -> N
         )
 
 
+@dataclass(slots=True)
+class Meter:
+    """Tokens of this process's calls whose cost is unknown. For showing only: what counts is in the ledger."""
+
+    unpriced_tokens: int = 0
+
+
+METER = Meter()
+
+
 class BudgetWatch:
     """Refuses calls once a budget is used up; overshoot is at most the calls in flight."""
 
@@ -74,6 +84,8 @@ class BudgetWatch:
         usd = estimated_usd if reply.cost_usd is None else reply.cost_usd
         self._usd += usd
         self._tokens += tokens
+        if reply.cost_usd is None:
+            METER.unpriced_tokens += tokens
         reported = (reply.usage.prompt or 0) + (reply.usage.completion or 0)
         unreported = 0.0 if reply.cost_usd is not None else usd
         if unreported or tokens > reported:

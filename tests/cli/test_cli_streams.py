@@ -9,9 +9,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.fault_server import FaultServer
 from support.lic_command import PROGRAM, SMALL, Lic
+from support.plans import entry_at, math_plan
 
-from lic_pipeline.cli.progress import line_of
+from lic_pipeline.cli.progress import Display, line_of
+from lic_pipeline.models.ledger import Ledger
+from lic_pipeline.simulation.engine import run
 from lic_pipeline.simulation.outcome import Progress
 
 
@@ -62,6 +66,36 @@ def test_a_terminal_that_is_closed_in_the_middle_of_a_run(lic: Lic, tmp_path: Pa
     assert "SHARDED" in (tmp_path / "out").read_text(encoding="utf-8")
 
 
-def test_a_line_of_progress_says_calls_and_spend() -> None:
-    progress = Progress(label="math x m", total=10, already=2, finished=3, failed=1, calls=40, cost_usd=1.25)
-    assert line_of(progress, 4.0) == "  math x m: 6/10, 1 in error, 10 calls/s, $1.25, about 4 s left"
+@pytest.mark.parametrize(
+    ("usd", "unpriced", "spend"),
+    [
+        (0.0, 0, ""),
+        (1.25, 0, ", $1.25"),
+        (0.0, 999, ", 999 tokens, price unknown"),
+        (0.0, 12_345, ", 12.3k tokens, price unknown"),
+        (1.25, 999_949, ", $1.25 + 999.9k tokens, price unknown"),
+        (1.25, 999_950, ", $1.25 + 1.0M tokens, price unknown"),
+    ],
+)
+def test_a_line_of_progress_says_calls_and_spend(usd: float, unpriced: int, spend: str) -> None:
+    progress = Progress(label="math x m", total=10, already=2, finished=3, failed=1, calls=40, cost_usd=usd)
+    told = line_of(progress, 4.0, unpriced)
+    assert told == f"  math x m: 6/10, 1 in error, 10 calls/s{spend}, about 4 s left"
+
+
+def test_a_run_of_a_model_without_a_price_shows_its_tokens_on_plain_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lic_pipeline.cli.progress.QUIET_SECONDS", 0.0)
+    before = 0
+    with FaultServer() as server, Ledger.open(tmp_path / "ledger") as ledger:
+        for seed in (1, 2):  # a display knows nothing of what was spent before it
+            plan = math_plan(entry_at(server.url), 2, seed=seed, settings=["FULL", "CONCAT"])
+            with Display():
+                run(plan, ledger, tmp_path / "lake")
+            lines = [line for line in capsys.readouterr().err.splitlines() if "math x fake" in line]
+            spent = server.prompt_tokens + server.completion_tokens - before
+            before += spent
+            assert ": 4/4, " in lines[-1]
+            assert f", {spent} tokens, price unknown, about 0 s left" in lines[-1]
+            assert not any(mark in line for line in lines for mark in ("$", "\x1b", "\r"))
