@@ -24,6 +24,7 @@ from lic_pipeline.simulation.collector import calm_collector
 from lic_pipeline.simulation.conversation import Cast, ConversationLoop
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
+from lic_pipeline.simulation.ordering import longest_last_ones_first
 from lic_pipeline.simulation.outcome import Outcome, Progress
 from lic_pipeline.simulation.parameters import assistant_parameters, require_roles
 from lic_pipeline.simulation.plan import ConversationSpec, Family, Plan
@@ -125,7 +126,7 @@ class Engine:
                 families.append(family)
             else:
                 self.missing[reason] += sum(1 for _ in self.work.open_specs(family))
-        await self._pass_over(families, cast)
+        await self._pass_over(longest_last_ones_first(families, self.connections), cast)
         while self.elsewhere and self._fatal is None:
             waiting, self.elsewhere = self.elsewhere, []
             # Others may wait for what stands in our buffer: two processes must not wait for each other.
