@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -15,9 +16,15 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from lic_pipeline.cli.options import LARGEST_BUDGET, Yes
+
 if TYPE_CHECKING:
+    from lic_pipeline.cli.score_judge import Spending
     from lic_pipeline.records import Policy
-    from lic_pipeline.scoring.scorer import LineScorer
+    from lic_pipeline.scoring.scorer import OutputLine
+
+    Produce = Callable[[Iterable[bytes], Callable[[OutputLine], None]], None]
+    """Scores lines and hands each output over, in order."""
 
 
 class PolicyChoice(StrEnum):
@@ -35,20 +42,34 @@ def score(
     policy: Annotated[PolicyChoice, typer.Option(help="Right by the task, or as the published scripts.")] = (
         PolicyChoice.ROBUST
     ),
-    judge: Annotated[str | None, typer.Option(help="Summaries: who judges what has no verdict (lexical).")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Summaries: who judges what has no verdict, lexical or a model of `lic models`.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Lines at once where scoring runs programs or SQL.")] = None,
     allow_weak_sandbox: Annotated[
         bool, typer.Option("--allow-weak-sandbox", help="Run model-written code without namespaces.")
     ] = False,
+    max_connections: Annotated[
+        int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Questions to a judge at once.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, max=LARGEST_BUDGET, help="Most the judge may cost for this file, in USD.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, max=10**15, help="Most tokens the judge may use for this file.")
+    ] = None,
+    yes: Yes = False,
 ) -> None:
     """Score replies: one JSON line in, one out, in the same order. Exit 0 all scored, 1 some not, 2 usage."""
+    from lic_pipeline.cli.score_judge import Spending
     from lic_pipeline.errors import LicError
 
     try:
         name, source = _task_and_file(task_or_file, file, task)
         base = Path.cwd() if source == "-" else Path(source).resolve().parent
-        scorer = _scorer(name, policy, judge, base, allow_weak_sandbox)
-        lines, missing = _run(source, output, scorer, jobs or os.cpu_count() or 1)
+        spending = Spending(max_connections, budget_usd, budget_tokens, yes)
+        produce = _producer(name, policy, judge, base, allow_weak_sandbox, jobs, source, spending)
+        lines, missing = _run(source, output, produce)
     except LicError as error:
         typer.echo(f"lic score: {error}", err=True)
         raise typer.Exit(error.exit_code) from error
@@ -75,28 +96,46 @@ def _task_and_file(first: str, second: str | None, option: str | None) -> tuple[
     return name, source
 
 
-def _scorer(name: str, policy: PolicyChoice, judge: str | None, base: Path, weak: bool) -> LineScorer:
-    from lic_pipeline.scoring.lookup import find_task, sandbox_terms
+def _producer(
+    name: str, policy: PolicyChoice, judge: str | None, base: Path, weak: bool, jobs: int | None, source: str,
+    spending: Spending,
+) -> Produce:  # fmt: skip
+    """What turns lines into scores: the scorer by itself, or a model that judges."""
+    from lic_pipeline.cli.score_judge import require_model_judge, scoring_by_model
+    from lic_pipeline.scoring.lookup import asks_model, find_task, sandbox_terms
     from lic_pipeline.scoring.scorer import LineScorer
+    from lic_pipeline.scoring.stream import score_lines
 
-    task = find_task(name, judge)
+    by_model = asks_model(name, judge)
     options, withheld = sandbox_terms(name, weak)
     chosen: Policy = "reference" if policy is PolicyChoice.REFERENCE else "robust"
-    return LineScorer(task, chosen, base, options, withheld)
+    scorer = LineScorer(find_task(name, None if by_model else judge), chosen, base, options, withheld)
+    if by_model:
+        return scoring_by_model(judge or "", source, scorer, spending)
+    require_model_judge(spending)
+
+    def produce(lines: Iterable[bytes], write: Callable[[OutputLine], None]) -> None:
+        for line in score_lines(lines, scorer, jobs or os.cpu_count() or 1):
+            write(line)
+
+    return produce
 
 
-def _run(source: str, output: str | None, scorer: LineScorer, jobs: int) -> tuple[int, int]:
+def _run(source: str, output: str | None, produce: Produce) -> tuple[int, int]:
     """Number of lines written, and of those without a score."""
     from lic_pipeline.scoring.sink import open_sink
-    from lic_pipeline.scoring.stream import encode, score_lines
+    from lic_pipeline.scoring.stream import encode
 
-    lines = missing = 0
+    counts: Counter[str] = Counter()
     with _opened(source) as stream, open_sink(output) as sink:
-        for line in score_lines(stream, scorer, jobs):
+
+        def write(line: OutputLine) -> None:
             sink.write(encode(line))
-            lines += 1
-            missing += line["score"] is None
-    return lines, missing
+            counts["lines"] += 1
+            counts["missing"] += line["score"] is None
+
+        produce(stream, write)
+    return counts["lines"], counts["missing"]
 
 
 @contextmanager
@@ -104,13 +143,21 @@ def _opened(source: str) -> Iterator[Iterable[bytes]]:
     from lic_pipeline.errors import InputError
 
     if source == "-":
-        yield _readable(sys.stdin.buffer, "standard input")
+        yield _readable(_standard_input(), "standard input")
         return
     try:
         with Path(source).open("rb") as stream:
             yield _readable(stream, source)
     except (IsADirectoryError, FileNotFoundError, PermissionError) as error:
         raise InputError(f"{source} cannot be read: {error.strerror or error}") from error
+
+
+def _standard_input() -> BinaryIO:
+    """A reader of our own: a thread that waits in ``sys.stdin`` aborts an interpreter that wants to end."""
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except (AttributeError, OSError, ValueError):  # what stands in for it is no file
+        return sys.stdin.buffer
 
 
 def _readable(stream: BinaryIO, source: str) -> Iterator[bytes]:

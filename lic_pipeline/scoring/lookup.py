@@ -16,22 +16,24 @@ def known_tasks() -> tuple[str, ...]:
     return (*task_names(), *DIALOGUE_TASKS)
 
 
+def asks_model(name: str, judge: str | None) -> bool:
+    """True when this judge of this task is a model. Raises UnknownNameError, ConfigError for another task's judge."""
+    if name not in known_tasks():
+        raise UnknownNameError("task", name, list(known_tasks()))
+    if judge is not None and name != "summary":
+        raise ConfigError(f"--judge is for the task summary; {name} needs none")
+    return judge not in (None, LEXICAL)
+
+
 def find_task(name: str, judge: str | None = None) -> Scorable:
     """The task of that name. ``judge``: None = only where a line has no verdict at all; ``lexical`` = the rest too.
 
-    Raises UnknownNameError listing the known names, ConfigError for a judge of another task or one not available.
+    Raises UnknownNameError listing the known names, ConfigError for a judge of another task, or one that is a model.
     """
-    if name not in known_tasks():
-        raise UnknownNameError("task", name, list(known_tasks()))
+    if asks_model(name, judge):
+        raise ConfigError(f"--judge {judge} is a model, which has to be asked; lexical alone judges by itself")
     if judge is None:
         return DIALOGUE_TASKS[name] if name in DIALOGUE_TASKS else get_task(name)
-    if name != "summary":
-        raise ConfigError(f"--judge is for the task summary; {name} needs none")
-    if judge != LEXICAL:
-        raise ConfigError(
-            f"--judge {judge}: lic score calls no model; use --judge lexical, or put a model's verdicts into the lines "
-            "(lic run --judge-model has a model judge the summaries of a run)"
-        )
     from lic_pipeline.tasks.summary.task import Summary
 
     return Summary(fill=True)

@@ -7,7 +7,7 @@ them for its own process. The scope of a budget is the experiment: a resumed run
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import isfinite
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -37,10 +37,14 @@ def connections() -> int | None:
 
 def budget_of(experiment: Experiment) -> Budget | None:
     """What this experiment may spend in all, None = no cap was set. Raises ConfigError for what is no number."""
-    usd, tokens = _number(BUDGET_USD, float), _number(BUDGET_TOKENS, int)
-    if usd is None and tokens is None:
-        return None
-    return Budget(f"experiment:{experiment.name}", usd, tokens)
+    return budget_in(f"experiment:{experiment.name}")
+
+
+def budget_in(scope: str, usd: float | None = None, tokens: int | None = None) -> Budget | None:
+    """What may be spent in a scope; the environment says what is not given, None = no cap was set."""
+    usd = _number(BUDGET_USD, float) if usd is None else usd
+    tokens = _number(BUDGET_TOKENS, int) if tokens is None else tokens
+    return None if usd is None and tokens is None else Budget(scope, usd, tokens)
 
 
 def automatic_budget(experiment: Experiment, model: ModelEntry, run_id: str, day: str) -> Budget | None:
@@ -66,16 +70,21 @@ def set_caps(max_connections: int | None = None, usd: float | None = None, token
 
 def paid_models(experiment: Experiment, model: ModelEntry) -> list[str]:
     """Aliases of the models of all roles that cost money, or whose price is unknown."""
-    return sorted({entry.alias for entry in _roles(experiment, model) if _costs(entry)})
+    return sorted({entry.alias for entry in _roles(experiment, model) if costs(entry)})
 
 
 def require_consent(experiment: Experiment, models: list[ModelEntry], yes: bool) -> None:
     """Raise ConfigError when paid models would be called with neither a budget nor a plain yes."""
     paid = sorted({alias for model in models for alias in paid_models(experiment, model)})
-    if paid and not yes and budget_of(experiment) is None:
+    hint = " (`lic plan` with the same options estimates calls and cost, and calls nothing)"
+    require_opt_in(paid, budget_of(experiment), yes, hint)
+
+
+def require_opt_in(paid: Collection[str], budget: Budget | None, yes: bool, hint: str = "") -> None:
+    """Raise ConfigError when models that cost money would be called with neither a budget nor a plain yes."""
+    if paid and not yes and budget is None:
         raise ConfigError(
-            f"{', '.join(paid)} would be paid for: set a cap with --budget-usd or --budget-tokens, or say --yes "
-            "(`lic plan` with the same options estimates calls and cost, and calls nothing)"
+            f"{', '.join(paid)} would be paid for: set a cap with --budget-usd or --budget-tokens, or say --yes{hint}"
         )
 
 
@@ -87,7 +96,8 @@ def _roles(experiment: Experiment, model: ModelEntry) -> list[ModelEntry]:
     return roles if judge is None else [*roles, judge]
 
 
-def _costs(entry: ModelEntry) -> bool:
+def costs(entry: ModelEntry) -> bool:
+    """True when calls of a model cost money, or may: its price is unknown."""
     own = entry.provider == "python" or (entry.base_url and urlsplit(entry.base_url).hostname in _LOOPBACK)
     if entry.is_persona or (own and entry.price is None):
         return False

@@ -60,7 +60,7 @@ def role_models(experiment: Experiment, model: ModelEntry) -> tuple[ModelEntry, 
     require_roles(experiment, model)
     if simulator_mode(experiment, model) == "scripted":
         return ()
-    return tuple(_player(name or "") for name in (experiment.user_model, experiment.system_model))
+    return tuple(player(name or "") for name in (experiment.user_model, experiment.system_model))
 
 
 def judge_of(experiment: Experiment, task: str) -> ModelEntry | None:
@@ -68,7 +68,7 @@ def judge_of(experiment: Experiment, task: str) -> ModelEntry | None:
 
     Raises UnknownNameError, and ConfigError for a persona.
     """
-    return _player(experiment.judge_model) if task == "summary" and experiment.judge_model else None
+    return player(experiment.judge_model) if task == "summary" and experiment.judge_model else None
 
 
 def players(experiment: Experiment, model: ModelEntry, task: str) -> dict[str, ModelEntry]:
@@ -78,7 +78,8 @@ def players(experiment: Experiment, model: ModelEntry, task: str) -> dict[str, M
     return found if judge is None else {**found, "judge": judge}
 
 
-def _player(name: str) -> ModelEntry:
+def player(name: str) -> ModelEntry:
+    """The entry of a model that plays a role. Raises UnknownNameError, and ConfigError for a persona."""
     entry = get_model(name)
     if entry.is_persona:
         raise ConfigError(f"{entry.alias} is a calibration persona and can play no role but the assistant")

@@ -230,7 +230,7 @@ def test_summary_lines_by_lexical_judge_by_verdicts_and_not_judged() -> None:
 def test_judges_and_tasks_that_are_not_there_are_named() -> None:
     with pytest.raises(UnknownNameError, match=r"known: .*math"):
         find_task("maths")
-    with pytest.raises(ConfigError, match="calls no model"):
+    with pytest.raises(ConfigError, match="has to be asked"):
         find_task("summary", "openai/gpt-4o")
     with pytest.raises(ConfigError, match="--judge is for the task summary"):
         find_task("math", "lexical")

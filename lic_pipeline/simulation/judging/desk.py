@@ -11,6 +11,7 @@ from lic_pipeline.models.calls import CallPath
 from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, StoredConversation
+from lic_pipeline.models.redaction import redact_message
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE, UNUSABLE_STATE, Answer
 from lic_pipeline.simulation.outcome import Progress
@@ -83,8 +84,9 @@ def _failed(key: str, error: CallError) -> Answer:
         ending = ProviderStoppedError(str(error))
     if ending is not None:
         raise ending from error
-    logger.warning("judging %s: %s", key, error)
-    return Answer(f"{ERROR_PREFIX}{error.kind}", why=str(error))
+    why = redact_message(str(error))
+    logger.warning("judging %s: %s", key, why)
+    return Answer(f"{ERROR_PREFIX}{error.kind}", why=why)
 
 
 def _seed_of(epoch: int, judgement_id: str) -> int:

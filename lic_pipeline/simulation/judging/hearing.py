@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -30,6 +31,7 @@ AHEAD = 4 * WINDOW
 """Cases read beyond the oldest that waits: room for what other processes have claimed."""
 
 POLL_SECONDS = 0.25
+WINDOW_SECONDS = 0.5
 
 Item = TypeVar("Item")
 logger = logging.getLogger("lic")
@@ -189,13 +191,14 @@ class Hearing(Generic[Item]):
 
 
 def _next_window(cases: Iterator[Case[Item]]) -> list[Case[Item]]:
-    """The next cases, with about one window of questions; none at the end."""
+    """The next cases, with about one window of questions; none at the end. Those of a slow pipe go on in time."""
     window: list[Case[Item]] = []
     raised = 0
+    latest = time.monotonic() + WINDOW_SECONDS
     for case in cases:
         window.append(case)
         raised += len(case.questions)
-        if max(raised, len(window)) >= WINDOW:
+        if max(raised, len(window)) >= WINDOW or time.monotonic() > latest:
             break
     return window
 

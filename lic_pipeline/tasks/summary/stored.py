@@ -35,9 +35,8 @@ class Question:
 class Collector:
     """Takes down what it is asked, and judges only what needs no judge: a summary without bullets covers nothing."""
 
-    name = "collector"
-
-    def __init__(self) -> None:
+    def __init__(self, name: str = "collector") -> None:
+        self.name = name
         self.questions: list[Question] = []
 
     def judge(self, insights: Sequence[Insight], bullets: Sequence[str]) -> list[InsightVerdict]:
@@ -49,7 +48,10 @@ class Collector:
 
 
 class StoredJudge:
-    """Judges by verdicts that were asked for before: ``find`` gives those of a key, None when there are none."""
+    """Judges by verdicts that were asked for before: ``find`` gives those of a key.
+
+    None = there are none; a RecordError of ``find`` says why.
+    """
 
     def __init__(self, name: str, identity: str, find: Callable[[str], Json | None]) -> None:
         self.name = name

@@ -1,0 +1,103 @@
+"""``lic score summary --judge MODEL``: which model judges, what it may spend, and the ledger it answers through.
+
+Only typer and the standard library are imported at the top, as in every command.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from lic_pipeline.models.budget import Budget
+    from lic_pipeline.models.registry import ModelEntry
+    from lic_pipeline.scoring.scorer import LineScorer, OutputLine
+    from lic_pipeline.simulation.outcome import Progress
+
+SHOWN_EVERY_S = 10.0
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What the options allow: questions at once, caps, spending without a cap."""
+
+    connections: int | None = None
+    usd: float | None = None
+    tokens: int | None = None
+    yes: bool = False
+
+    @property
+    def named(self) -> bool:
+        """True when any of the options was given."""
+        return self != Spending()
+
+
+def require_model_judge(spending: Spending) -> None:
+    """Raise ConfigError for options that say nothing where no model is asked."""
+    from lic_pipeline.errors import ConfigError
+
+    if spending.named:
+        raise ConfigError(
+            "--max-connections, --budget-usd, --budget-tokens and --yes are for a model that judges: name one with "
+            "--judge, for the task summary"
+        )
+
+
+def scoring_by_model(
+    judge: str, source: str, scorer: LineScorer, spending: Spending
+) -> Callable[[Iterable[bytes], Callable[[OutputLine], None]], None]:
+    """What scores lines with the registry's model of this name as judge.
+
+    Raises UnknownNameError for a model that is not registered, ConfigError for one that cannot judge, whose cost nobody
+    has opted in to, or whose price is unknown beside a cap in USD only.
+    """
+    from lic_pipeline.models.budget import require_countable
+    from lic_pipeline.simulation.parameters import player
+
+    entry = player(judge)
+    budget = _budget(entry, source, spending)
+    require_countable(budget, [entry])
+
+    def produce(lines: Iterable[bytes], write: Callable[[OutputLine], None]) -> None:
+        from lic_pipeline.cli.running import open_ledger
+        from lic_pipeline.config import Home
+        from lic_pipeline.simulation import caps
+        from lic_pipeline.simulation.judging.lines import score_judged
+        from lic_pipeline.simulation.progress import listening
+
+        connections = spending.connections or caps.connections()
+        with open_ledger(Home.locate().prepare()) as ledger, listening(_Shown()):
+            score_judged(entry, ledger, budget, lines, scorer, write, connections=connections)
+
+    return produce
+
+
+def _budget(entry: ModelEntry, source: str, spending: Spending) -> Budget:
+    """The caps of this file, over all runs of the command on it; standard input has those of one run."""
+    from lic_pipeline.models.budget import Budget
+    from lic_pipeline.simulation import caps
+
+    scope = f"score:{uuid.uuid4().hex[:12]}" if source == "-" else f"score:{Path(source).resolve()}"
+    budget = caps.budget_in(scope, spending.usd, spending.tokens)
+    caps.require_opt_in([entry.alias] if caps.costs(entry) else [], budget, spending.yes)
+    return budget or Budget(scope)
+
+
+class _Shown:
+    """Says on stderr how far it is, now and then."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._last >= SHOWN_EVERY_S:
+            self._last = now
+            spend = f", ${progress.cost_usd:.2f}" if progress.cost_usd else ""
+            typer.echo(f"  {progress.label}: {progress.finished:,} lines, {progress.calls:,} calls{spend}", err=True)
