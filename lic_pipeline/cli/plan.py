@@ -28,11 +28,10 @@ from lic_pipeline.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lic_pipeline.cli.options import Choice
     from lic_pipeline.config import Home
     from lic_pipeline.models.ledger.ledger import Ledger
+    from lic_pipeline.simulation.judge_outlook import Outlook
     from lic_pipeline.simulation.plan import Plan
     from lic_pipeline.simulation.work import Work
 
@@ -141,7 +140,8 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
     work = Work(made, ledger, ConversationStore(home.lake, made.task.name, made.model.alias))
     reasons = dict(open_by_reason(work))
     to_call = {name for name, reason in reasons.items() if reason not in NEVER_CALLED}
-    costs = estimate(made, to_call, totals, _to_judge(home, made, work))
+    judging = _judging(home, made, work)
+    costs = estimate(made, to_call, totals, judging)
     rows = []
     for setting, cost in costs.items():
         specs = [spec for spec in made.specs if spec.setting is setting]
@@ -166,23 +166,30 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
                 "completion_tokens": 0 if cost.free else tokens[1],
                 "cost_usd": cost.usd,
                 "free": cost.free,
+                "judging": _sureness(judging) if judging and any(s.conversation_id in to_call for s in specs) else None,
             }
         )
     return rows
 
 
-def _to_judge(home: Home, made: Plan, work: Work) -> Mapping[str, int]:
-    """Questions to the judge about what was held before: a new judge is paid for although no conversation is."""
-    from lic_pipeline.simulation.judging.questions import still_to_ask
+def _judging(home: Home, made: Plan, work: Work) -> Outlook | None:
+    """What a judge will be asked, also of what was held before: a new judge is paid for although no conversation is."""
+    from lic_pipeline.simulation.judge_outlook import outlook
     from lic_pipeline.simulation.parameters import judge_of
     from lic_pipeline.verification.freshness import is_judged
 
     entry = judge_of(made.experiment, made.task.name)
-    if entry is None or is_judged(home, made, work.ledger):
-        return {}
-    held = work.store.read([spec.conversation_id for spec in made.specs])
-    instructions = {name: item.instruction for name, item in made.items.items()}
-    return still_to_ask(entry, work.ledger, instructions, held)
+    return None if entry is None else outlook(work, entry, judged=is_judged(home, made, work.ledger))
+
+
+def _sureness(judging: Outlook) -> dict[str, Any]:
+    """How the number for summaries still to be written was found; questions about held ones are exact."""
+    return {
+        "questions_per_summary": judging.per_summary,
+        "margin_95": judging.margin,
+        "counted_in": judging.counted,
+        "basis": judging.sureness,
+    }
 
 
 def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -214,6 +221,8 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
         print_table(f"Plan of experiment {document['experiment']}, {document['runs']} runs each", _COLUMNS, lines)
         if not document["total"]["free"]:
             print(f"Tokens and cost are estimates: {document['basis']}.")
+        for basis in dict.fromkeys(row["judging"]["basis"] for row in document["rows"] if row["judging"]):
+            print(f"{basis}.")
     for reason in document["skipped"]:
         say(f"skipped: {reason}")
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from lic_pipeline.models.ledger.records import Totals
 from lic_pipeline.models.prices import price_of
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.tokens import estimate_texts
 from lic_pipeline.records import DERIVED, SINGLE_TURN, Setting, Usage
+from lic_pipeline.simulation.judge_outlook import Outlook
 from lic_pipeline.simulation.parameters import assistant_parameters, players
 from lic_pipeline.simulation.plan import Approved, Plan
+from lic_pipeline.tasks.summary.bullets import WORD_LIMIT
 
 ASSUMED_REPLY = 400
 ASSUMED_REASONING_REPLY = 2_000
@@ -27,6 +30,7 @@ FEWEST_MEASURED = 20
 _ROLE_PROMPT = 350
 _LABEL_TOKENS = 20
 _UTTERANCE_TOKENS = 40
+_SUMMARY_TOKENS = 2 * WORD_LIMIT
 
 BASIS = (
     "prompts as they would be sent, three characters a token; every shard revealed, nothing solved early; replies of "
@@ -60,11 +64,11 @@ class Estimate:
 
 
 def estimate(
-    plan: Plan, open_ids: Collection[str], totals: Totals, to_judge: Mapping[str, int] | None = None
+    plan: Plan, open_ids: Collection[str], totals: Totals, judging: Outlook | None = None
 ) -> dict[Setting, Estimate]:
     """Estimate by setting for the plan's conversations among ``open_ids``. Raises ConfigError for missing roles.
 
-    ``to_judge``: questions the judge was not asked yet, by id of a conversation that was held before.
+    ``judging``: how much a judge that is a model will be asked, None = nothing.
     """
     played = players(plan.experiment, plan.model, plan.task.name)
     reply = reply_tokens(plan, totals)
@@ -78,12 +82,9 @@ def estimate(
         for role, share in shares.items():
             one = found[setting].setdefault(role, Cost())
             one.add(number * share.calls, number * share.prompt, number * share.completion)
-    for spec in plan.specs:
-        questions = (to_judge or {}).get(spec.conversation_id, 0)
-        if questions and spec.conversation_id not in open_ids:
-            share = _of_judge(plan.items[spec.instruction_id], reply)
-            one = found[spec.setting].setdefault("judge", Cost())
-            one.add(questions, questions * share.prompt, questions * share.completion)
+    if judging is not None:
+        for setting, cost in _judging(plan, open_ids, judging, reply).items():
+            found[setting]["judge"] = cost
     return {setting: _priced(plan, roles, played) for setting, roles in found.items()}
 
 
@@ -115,15 +116,28 @@ def _of_conversation(
         asked = 0 if setting in SINGLE_TURN or setting in DERIVED else len(said) - 1
         found["user"] = Cost(asked, asked * (_ROLE_PROMPT + shards_total + history // 2), asked * _UTTERANCE_TOKENS)
         found["system"] = Cost(len(said), len(said) * (_ROLE_PROMPT + shards_total + reply), len(said) * _LABEL_TOKENS)
-    if "judge" in played:
-        found["judge"] = _of_judge(item, reply)
     return found
 
 
-def _of_judge(item: Approved, reply: int) -> Cost:
-    """One question to the judge of a summary."""
+def _judging(plan: Plan, open_ids: Collection[str], outlook: Outlook, reply: int) -> dict[Setting, Cost]:
+    """Questions to the judge by setting: those about held summaries, and those that open conversations will raise."""
+    sums: dict[Setting, list[float]] = {}
+    for spec in plan.specs:
+        still_open = spec.conversation_id in open_ids
+        questions = outlook.per_summary if still_open else outlook.unasked.get(spec.conversation_id, 0)
+        if questions:
+            prompt, completion = _question(plan.items[spec.instruction_id], reply)
+            kept = sums.setdefault(spec.setting, [0.0, 0.0, 0.0])
+            for place, amount in enumerate((1, prompt, completion)):
+                kept[place] += questions * amount
+    return {setting: Cost(*(ceil(amount) for amount in kept)) for setting, kept in sums.items()}
+
+
+def _question(item: Approved, reply: int) -> tuple[int, int]:
+    """Prompt and completion tokens of one question to the judge of a summary."""
     insights = [str(insight.get("insight", "")) for insight in item.instruction.reference.get("insights", ())]
-    return Cost(1, _ROLE_PROMPT + estimate_texts(insights) + reply, _LABEL_TOKENS * len(insights))
+    bullets = min(reply, _SUMMARY_TOKENS)
+    return _ROLE_PROMPT + estimate_texts(insights) + bullets, _LABEL_TOKENS * len(insights)
 
 
 def _user_tokens(plan: Plan, item: Approved, setting: Setting) -> list[int]:

@@ -69,8 +69,14 @@ def test_a_new_judge_is_priced_although_every_conversation_is_held(lic: Lic) -> 
     judged = (*chosen, "--judge-model", "gpt-4o-mini", "--json")
     total = lic("plan", *judged).document["total"]
     assert (total["done"], total["missing"], set(total["calls"])) == (4, {}, {"judge"})
-    assert 0 < total["calls"]["judge"] <= 4
+    exact = total["calls"]["judge"]
+    assert 0 < exact <= 4
     assert total["cost_usd"] > 0
+    more = (*chosen[:6], "-n", "3", *judged[8:])
+    (row,) = lic("plan", *more).document["rows"]
+    assert (row["missing"], row["calls"]["judge"]) == ({"not_started": 2}, exact + 2 * 2)
+    assert (row["judging"]["questions_per_summary"], row["judging"]["counted_in"]) == (2.0, 0)
+    assert "2 questions to the judge per summary, the most there can be" in lic("plan", *more[:-1]).out
     assert lic("plan", *chosen, "--json").document["total"]["calls"] == {}
 
 

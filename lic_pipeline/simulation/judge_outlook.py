@@ -1,0 +1,65 @@
+"""How many questions a judge that is a model will still be asked. Nothing here asks anybody.
+
+Each scoring policy cuts bullets to the word limit in its own way: a summary within the limit raises one question, a
+longer one a question per policy, one without bullets none. What is held is counted; of what is still to be written the
+number is that of summaries this model has written for the plan before, or the most there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import sqrt
+
+from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.simulation.judging.questions import POLICIES, questions_of, still_to_ask
+from lic_pipeline.simulation.work import Work
+from lic_pipeline.tasks.summary.bullets import WORD_LIMIT
+
+FEWEST_COUNTED = 20
+"""Held summaries from which their own mean is used."""
+
+MOST_COUNTED = 200
+_TWO_SIDED_95 = 1.96
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """``unasked``: questions about held summaries, by conversation id (exact). ``per_summary``: of one to be written,
+    give or take ``margin`` (95%), as ``counted`` held ones raised; counted in none, it is the most there can be.
+    """
+
+    unasked: Mapping[str, int] = field(default_factory=dict)
+    per_summary: float = float(len(POLICIES))
+    margin: float | None = None
+    counted: int = 0
+
+    @property
+    def sureness(self) -> str:
+        """The sentence that says how sure the number is."""
+        if not self.counted or self.margin is None:
+            return (
+                f"{len(POLICIES)} questions to the judge per summary, the most there can be: one for each policy, "
+                f"one for both where a summary keeps to {WORD_LIMIT} words with its citations"
+            )
+        return (
+            f"{self.per_summary:.2f} questions to the judge per summary, give or take {self.margin:.2f}, as "
+            f"{self.counted} held ones of the model raised"
+        )
+
+
+def outlook(work: Work, entry: ModelEntry, *, judged: bool) -> Outlook:
+    """What is ahead of the judge ``entry``; ``judged``: nothing held is left to ask about."""
+    plan = work.plan
+    instructions = {name: item.instruction for name, item in plan.items.items()}
+    held = [spec.conversation_id for spec in plan.specs if work.is_done(spec)]
+    unasked = {} if judged else still_to_ask(entry, work.ledger, instructions, work.store.read(held))
+    counts = [
+        len({one.question for one in questions_of(conversation, instructions[conversation.instruction_id])})
+        for conversation in work.store.read(held[:: -(-len(held) // MOST_COUNTED) or 1])
+    ]
+    if len(counts) < FEWEST_COUNTED:
+        return Outlook(unasked)
+    mean = sum(counts) / len(counts)
+    variance = sum((count - mean) ** 2 for count in counts) / (len(counts) - 1)
+    return Outlook(unasked, mean, _TWO_SIDED_95 * sqrt(variance / len(counts)), len(counts))
