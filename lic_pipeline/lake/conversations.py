@@ -116,7 +116,7 @@ def _turns_text(turns: Sequence[Turn]) -> str:
 
 
 def _turns_of(text: str) -> tuple[Turn, ...]:
-    if "\\ud" in text.lower():  # The fast parser refuses escaped lone surrogates.
+    if "\\ud" in text or "\\uD" in text:  # The fast parser refuses escaped lone surrogates.
         return _TURNS.validate_python(json.loads(text))
     return _TURNS.validate_json(text)
 

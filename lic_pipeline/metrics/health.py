@@ -68,11 +68,12 @@ def simulator_events(lake: Path, manifests: pa.Table) -> pa.Table:
         *(manifests.column(column).to_pylist() for column in ("task", "model", "conversation_id")), strict=True
     ):
         wanted[task, model].add(name)
-    rows: list[dict[str, Any]] = []
+    tables = [SIMULATOR_EVENTS.arrow_schema.empty_table()]
     for (task, model), ids in sorted(wanted.items()):
         held = ConversationStore(lake, task, model).read(ids)
-        rows += [_row(conversation) for conversation in held if conversation.state == "done"]
-    return SIMULATOR_EVENTS.arrow_table(sorted(rows, key=lambda row: str(row["conversation_id"])))
+        # One partition's rows at a time as dictionaries: they take several times the room of a table.
+        tables.append(SIMULATOR_EVENTS.arrow_table(_row(one) for one in held if one.state == "done"))
+    return pa.concat_tables(tables).sort_by("conversation_id")
 
 
 def _row(conversation: Conversation) -> dict[str, Any]:
