@@ -162,6 +162,6 @@ def _opened(*, create: bool = False) -> Iterator[tuple[Home, Ledger]]:
     if create:
         home.prepare()
     elif not has_ledger(home):
-        raise ConfigError(f"there is no ledger under {home.root}; nothing has been run there")
+        raise ConfigError(f"there is no ledger under {home.ledger_target}; nothing has been run with it")
     with open_ledger(home) as ledger:
         yield home, ledger

@@ -33,12 +33,16 @@ def status(experiment: OneExperiment = None, as_json: AsJson = False) -> None:
 
 
 def has_ledger(home: Home) -> bool:
-    """True when something was run in this home; looking must not create a ledger."""
-    import os
+    """True when there is a ledger to look into, or a database that may hold one; looking must not create one."""
+    from pathlib import Path
 
     from lic_pipeline.models.ledger.database import FILE_NAME
 
-    return bool(os.environ.get("LIC_LEDGER_URL")) or (home.ledger / FILE_NAME).is_file()
+    target = home.ledger_target
+    if isinstance(target, str) and "://" in target:
+        return True
+    path = Path(target).expanduser()
+    return path.is_file() or (path / FILE_NAME).is_file()
 
 
 def _empty(home: Home) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from support.lic_command import SMALL, Lic, end_in_error
@@ -116,6 +117,20 @@ def test_status_counts_what_is_done_and_what_was_spent(finished: Lic) -> None:
 def test_status_of_an_empty_home_creates_nothing(lic: Lic) -> None:
     assert lic("status", "--json").document["experiments"] == []
     assert not lic.home.exists()
+
+
+@pytest.mark.parametrize(("address", "file"), [("", ""), ("/own.sqlite", "/ledger.sqlite")])
+def test_status_of_another_ledger_finds_it_and_creates_none(
+    finished: Lic, tmp_path: Path, address: str, file: str
+) -> None:
+    other = {"LIC_LEDGER_URL": f"{tmp_path / 'elsewhere'}{address}"}
+    assert finished("status", "--json", env=other).document["experiments"] == []
+    assert "there is no ledger" in finished.error("ledger", "totals", env=other)
+    assert not (tmp_path / "elsewhere").exists()
+    moved = finished.home.with_name("moved")
+    (finished.home / "ledger").rename(moved)
+    (row,) = finished("status", "--json", env={"LIC_LEDGER_URL": f"{moved}{file}"}).document["experiments"]
+    assert (row["wanted"], row["done"]) == (12, 12)
 
 
 def test_status_says_why_conversations_are_missing(finished: Lic) -> None:
