@@ -162,7 +162,7 @@ def test_what_cannot_fit_and_what_no_judge_could_judge_is_missing_with_its_reaso
 
     judged = ("run", "-m", "fake", "-t", "summary", *one, "--judge-model", "system")
     done = lic(*judged, code=1)
-    assert "missing: 1 of 1 conversations: judge: no usable verdicts\n" in done.err
+    assert "1 of 1 conversations: judge: no usable verdicts; lic retry --errors takes them up again\n" in done.err
     asked = server.requests
     assert "judge: no usable verdicts" in lic(*judged, code=1).err
     assert server.requests == asked, "an unusable reply is paid for once"
