@@ -17,8 +17,9 @@ from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.scoring.stage import score_manifest
+from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging.verdicts import judged_task
+from lic_pipeline.simulation.judging.verdicts import judged_task, judges_every_turn
 from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
@@ -84,13 +85,15 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
     changed: list[tuple[dict[str, str], str, Rows, Rows]] = []
     for experiment, manifest in manifests_of(lake, task_name, model.alias).items():
         partition = manifest_partition(experiment, task_name, model.alias)
-        fingerprint = score_fingerprint(lake, task, model.alias, manifest)
+        known = _known(home.home(), experiment)
+        every_turn = known is not None and judges_every_turn(known, task)
+        fingerprint = score_fingerprint(lake, task, model.alias, manifest, every_turn=every_turn)
         if stored_fingerprint(lake, partition) == fingerprint:
             found = read_partition(lake, EXTRACTED_ANSWERS, partition) or []
             scored = read_partition(lake, SCORES, partition) or []
         else:
             with ledger.open() as book:
-                judged = _as_judged(home.home(), experiment, task, book)
+                judged = task if known is None else judged_task(task, known, book)
                 found, scored = _scored(lake, judged, model.alias, manifest, book)
             changed.append((partition, fingerprint, found, scored))
         answers += found
@@ -104,12 +107,12 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
     yield from _results(lake, task_name, model.alias, answers, scores, check)
 
 
-def _as_judged(home: Home, experiment: str, task: Task, book: Ledger) -> Task:
-    """The task as it scores in this experiment; imported conversations belong to none that is known here."""
+def _known(home: Home, experiment: str) -> Experiment | None:
+    """The experiment of this name; imported conversations belong to none that is known here."""
     try:
-        return judged_task(task, find_experiment(home, experiment), book)
+        return find_experiment(home, experiment)
     except UnknownNameError:
-        return task
+        return None
 
 
 def _scored(lake: Path, task: Task, model: str, manifest: Rows, book: Ledger) -> tuple[Rows, Rows]:

@@ -51,6 +51,9 @@ JudgeModel = Annotated[
     str | None,
     typer.Option("--judge-model", help="Model that judges summaries (default: lexical).", envvar="LIC_JUDGE_MODEL"),
 ]
+JudgeEveryTurn = Annotated[
+    bool, typer.Option("--judge-every-turn", help="Judge the summaries of all turns; more calls, and a score_max.")
+]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="Sampling temperature.")]
 SystemPrompt = Annotated[
     Path | None, typer.Option("--system-prompt", help="File whose text follows the task's system prompt.")
@@ -95,6 +98,7 @@ def resolve(
     **varied: object,
 ) -> Choice:
     """The experiment (ad hoc when options vary it), tasks and models. Raises ConfigError naming what is unknown."""
+    from lic_pipeline.cli.output import say
     from lic_pipeline.errors import ConfigError, UnknownNameError
     from lic_pipeline.models.registry import get_model
     from lic_pipeline.simulation.experiment_store import find_experiment, keep_experiment
@@ -107,6 +111,8 @@ def resolve(
     for name in chosen:
         if name not in task_names():
             raise UnknownNameError("task", name, list(task_names()))
+    if varied.get("judge_every_turn") and "summary" not in chosen:
+        say("--judge-every-turn changes nothing here: it is for the task summary, the others score every turn anyway")
     wanted = base.varied(settings=_settings(settings), system_prompt=_system_prompt(system_prompt), **varied)
     keep_experiment(home, wanted)
     return Choice(wanted, chosen, tuple(get_model(name) for name in dict.fromkeys(models)))

@@ -13,6 +13,7 @@ import typer
 from lic_pipeline.cli.options import (
     AsJson,
     ExperimentName,
+    JudgeEveryTurn,
     JudgeModel,
     Limit,
     Models,
@@ -52,6 +53,7 @@ def plan(
     user_model: UserModel = None,
     system_model: SystemModel = None,
     judge_model: JudgeModel = None,
+    judge_every_turn: JudgeEveryTurn = False,
     temperature: Temperature = None,
     system_prompt: SystemPrompt = None,
     explain: Explain = None,
@@ -80,6 +82,7 @@ def plan(
             user_model=user_model,
             system_model=system_model,
             judge_model=judge_model,
+            judge_every_turn=judge_every_turn or None,
             temperature=temperature,
             system_prompt=system_prompt,
         )

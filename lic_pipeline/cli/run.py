@@ -11,6 +11,7 @@ from lic_pipeline.cli.options import (
     BudgetUsd,
     Connections,
     ExperimentName,
+    JudgeEveryTurn,
     JudgeModel,
     Limit,
     Models,
@@ -39,6 +40,7 @@ def run(
     user_model: UserModel = None,
     system_model: SystemModel = None,
     judge_model: JudgeModel = None,
+    judge_every_turn: JudgeEveryTurn = False,
     temperature: Temperature = None,
     system_prompt: SystemPrompt = None,
     max_connections: Connections = None,
@@ -68,6 +70,7 @@ def run(
         user_model=user_model,
         system_model=system_model,
         judge_model=judge_model,
+        judge_every_turn=judge_every_turn or None,
         temperature=temperature,
         system_prompt=system_prompt,
     )

@@ -20,6 +20,7 @@ _OPTIONS = {
     "user_model": "user-model",
     "system_model": "system-model",
     "judge_model": "judge-model",
+    "judge_every_turn": "judge-every-turn",
     "temperature": "temperature",
     "system_prompt": "system-prompt",
 }
@@ -49,5 +50,7 @@ def _options(experiment: Experiment, base: Experiment) -> Iterator[str]:
             yield from (f"{option} {setting}" for setting in value)
         elif field == "system_prompt":
             yield f"{option} (a text of {len(value)} characters, hash {digest(value)[:8]})"
+        elif value is True:
+            yield option
         else:
             yield f"{option} {value}"

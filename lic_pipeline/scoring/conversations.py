@@ -153,11 +153,12 @@ def score_conversation(
     binary = task.kind == "binary"
     solved = next((one for one in attempts if one.verdict.correct), None) if binary else None
     flags = _flags(conversation, attempts, solved)
-    missing = _missing_reason(conversation, attempts, solved, flags, binary)
+    missing = _missing_reason(conversation, attempts if binary else scored[-1:], solved, flags)
     solved_early = solved is not None and not solved.informed
     last = (values[-1] if values else 0.0) if binary else _last_reply(scored)
     best = max((value for value in values if value is not None), default=0.0)
-    every_turn = not missing and (binary or task.scores_every_turn)
+    whole = task.scores_every_turn and all(one.verdict.score is not None for one in scored)
+    every_turn = not missing and (binary or whole)
     return Scores(
         score=None if missing else best if binary else last,
         missing_reason=missing,
@@ -210,10 +211,9 @@ def _flags(conversation: Conversation, attempts: Sequence[ScoredTurn], solved: S
 
 def _missing_reason(
     conversation: Conversation,
-    attempts: Sequence[ScoredTurn],
+    deciding: Sequence[ScoredTurn],
     solved: ScoredTurn | None,
     flags: set[str],
-    binary: bool,
 ) -> str | None:
     if conversation.state != "done":
         return conversation.state
@@ -224,7 +224,6 @@ def _missing_reason(
     # An attempt that could not be scored leaves the outcome open, unless another one is right anyway.
     if solved is not None:
         return None
-    deciding = attempts if binary else attempts[-1:]
     return next((one.verdict.error for one in deciding if one.verdict.error is not None), None)
 
 

@@ -123,10 +123,14 @@ def _judging(plan: Plan, open_ids: Collection[str], outlook: Outlook, reply: int
     """Questions to the judge by setting: those about held summaries, and those that open conversations will raise."""
     sums: dict[Setting, list[float]] = {}
     for spec in plan.specs:
-        still_open = spec.conversation_id in open_ids
-        questions = outlook.per_summary if still_open else outlook.unasked.get(spec.conversation_id, 0)
+        item = plan.items[spec.instruction_id]
+        questions: float = outlook.unasked.get(spec.conversation_id, 0)
+        if spec.conversation_id in open_ids:
+            every_turn = plan.experiment.judge_every_turn
+            summaries = len(_user_tokens(plan, item, spec.setting)) if every_turn else 1
+            questions = outlook.per_summary * summaries
         if questions:
-            prompt, completion = _question(plan.items[spec.instruction_id], reply)
+            prompt, completion = _question(item, reply)
             kept = sums.setdefault(spec.setting, [0.0, 0.0, 0.0])
             for place, amount in enumerate((1, prompt, completion)):
                 kept[place] += questions * amount

@@ -23,8 +23,14 @@ VARIES = "varies "
 """How the description of an ad-hoc experiment begins; the name of what it varies follows."""
 
 
+_LATER_FIELDS = frozenset({"judge_every_turn"})
+
+
 class Experiment(BaseModel):
-    """One experiment. ``limit`` = first K items of a seeded order per task (None = all)."""
+    """One experiment. ``limit`` = first K items of a seeded order per task (None = all).
+
+    ``judge_every_turn``: summaries of every turn are judged, not of the last one only; they get a ``score_max``.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,6 +46,7 @@ class Experiment(BaseModel):
     user_model: str | None = None
     system_model: str | None = None
     judge_model: str | None = None
+    judge_every_turn: bool = False
     fidelity: Literal["enforce", "flag"] = "enforce"
     preset: Literal["release", "paper"] = "release"
     temperature: float = Field(default=1.0, ge=0, le=2)
@@ -73,7 +80,9 @@ class Experiment(BaseModel):
             fresh = Experiment.model_validate({**self.model_dump(), **changed, "description": f"{VARIES}{self.name}"})
         except ValidationError as error:
             raise ConfigError(f"experiment {self.name}: {problems_told(error)}") from error
-        content = fresh.model_dump(mode="json", exclude={"name", "description"})
+        # A field that came later is left out at its default: experiments made before keep their names.
+        later = {name for name in _LATER_FIELDS if getattr(fresh, name) == Experiment.model_fields[name].default}
+        content = fresh.model_dump(mode="json", exclude={"name", "description", *later})
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
         return fresh.model_copy(update={"name": f"adhoc-{digest}"})
 

@@ -7,11 +7,13 @@ number is that of summaries this model has written for the plan before, or the m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 
 from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.records import Conversation, Instruction
 from lic_pipeline.simulation.judging.questions import POLICIES, questions_of, still_to_ask
 from lic_pipeline.simulation.work import Work
 from lic_pipeline.tasks.summary.bullets import WORD_LIMIT
@@ -51,15 +53,26 @@ class Outlook:
 def outlook(work: Work, entry: ModelEntry, *, judged: bool) -> Outlook:
     """What is ahead of the judge ``entry``; ``judged``: nothing held is left to ask about."""
     plan = work.plan
+    every_turn = plan.experiment.judge_every_turn
     instructions = {name: item.instruction for name, item in plan.items.items()}
     held = [spec.conversation_id for spec in plan.specs if work.is_done(spec)]
-    unasked = {} if judged else still_to_ask(entry, work.ledger, instructions, work.store.read(held))
+    unasked: Mapping[str, int] = {}
+    if not judged:
+        unasked = still_to_ask(entry, work.ledger, instructions, work.store.read(held), every_turn=every_turn)
     counts = [
-        len({one.question for one in questions_of(conversation, instructions[conversation.instruction_id])})
+        count
         for conversation in work.store.read(held[:: -(-len(held) // MOST_COUNTED) or 1])
+        for count in _raised(conversation, instructions[conversation.instruction_id], every_turn)
     ]
     if len(counts) < FEWEST_COUNTED:
         return Outlook(unasked)
     mean = sum(counts) / len(counts)
     variance = sum((count - mean) ** 2 for count in counts) / (len(counts) - 1)
     return Outlook(unasked, mean, _TWO_SIDED_95 * sqrt(variance / len(counts)), len(counts))
+
+
+def _raised(conversation: Conversation, instruction: Instruction, every_turn: bool) -> list[int]:
+    """Different questions each summary of a conversation raises."""
+    asked = {(one.turn, one.question) for one in questions_of(conversation, instruction, every_turn=every_turn)}
+    by_turn = Counter(turn for turn, _ in asked)
+    return [by_turn[turn.turn] for turn in (conversation.turns if every_turn else conversation.turns[-1:])]

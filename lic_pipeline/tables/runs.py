@@ -83,6 +83,6 @@ JUDGEMENTS = register(
             Column("partial", "int", "Insights partly covered", nullable=True, minimum=0),
             Column("none", "int", "Insights not covered", nullable=True, minimum=0),
         ),
-        ("experiment", "conversation_id", "policy"),
+        ("experiment", "conversation_id", "turn", "policy"),
     )
 )

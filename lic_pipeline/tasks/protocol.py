@@ -30,7 +30,7 @@ class Task(Protocol):
     ``kind``: *binary* tasks stop at a correct attempt; in *refinement* tasks each reply is an attempt and nothing is
     correct. ``costly``: scoring leaves the process (sandbox), so the engine runs it in a thread and caches verdicts.
     ``scorer_version`` rises whenever a score could change. ``scores_every_turn``: scoring is cheap enough to give every
-    reply of a refinement task a score (False where a judge is paid per reply).
+    reply of a refinement task a score (False where a judge is paid per reply, unless an experiment asks for it).
     """
 
     name: str

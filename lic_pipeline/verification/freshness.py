@@ -21,6 +21,7 @@ from lic_pipeline.models.request import canonical_json, digest
 from lic_pipeline.records import Json
 from lic_pipeline.simulation.engine import Work
 from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE, UNUSABLE_STATE
+from lic_pipeline.simulation.judging.verdicts import judges_every_turn
 from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.plan import Plan
 from lic_pipeline.simulation.roles.judge import judge_identity
@@ -52,8 +53,13 @@ def manifests_of(lake: Path, task: str, model: str) -> dict[str, list[dict[str, 
     return found
 
 
-def score_fingerprint(lake: Path, task: Task, model: str, manifest: Sequence[Mapping[str, Any]]) -> str:
-    """Of the manifest, the stored conversations of the partition, the references and the scorer."""
+def score_fingerprint(
+    lake: Path, task: Task, model: str, manifest: Sequence[Mapping[str, Any]], *, every_turn: bool = False
+) -> str:
+    """Of the manifest, the stored conversations of the partition, the references and the scorer.
+
+    ``every_turn``: as the experiment judges (``judges_every_turn``).
+    """
     references = references_hash(wanted_versions(lake, task.name, manifest))
     files = ConversationStore(lake, task.name, model).file_names()
     parts = [
@@ -63,6 +69,7 @@ def score_fingerprint(lake: Path, task: Task, model: str, manifest: Sequence[Map
         files,
         references,
         *_judgements(lake, manifest, task.name, model),
+        *(["every turn"] if every_turn else []),
     ]
     return digest(canonical_json(parts))
 
@@ -98,7 +105,8 @@ def judging_fingerprint(lake: Path, plan: Plan, entry: ModelEntry) -> str:
     ids = [spec.conversation_id for spec in plan.specs]
     files = ConversationStore(lake, plan.task.name, plan.model.alias).file_names()
     references = references_hash({name: item.instruction for name, item in plan.items.items()})
-    return digest(canonical_json([judge_identity(entry), ids, files, references]))
+    every_turn = ["every turn"] if judges_every_turn(plan.experiment, plan.task) else []
+    return digest(canonical_json([judge_identity(entry), ids, files, references, *every_turn]))
 
 
 def mark_judged(lake: Path, plan: Plan, entry: ModelEntry) -> None:
@@ -167,7 +175,8 @@ def is_evaluated(home: Home, plan: Plan, ledger: Ledger) -> bool:
     if not is_judged(home, plan, ledger):
         return False
     partition = manifest_partition(plan.experiment.name, task.name, model)
-    return stored_fingerprint(lake, partition) == score_fingerprint(lake, task, model, manifest)
+    every_turn = judges_every_turn(plan.experiment, task)
+    return stored_fingerprint(lake, partition) == score_fingerprint(lake, task, model, manifest, every_turn=every_turn)
 
 
 def publish_fingerprint(home: Home) -> str:

@@ -33,16 +33,41 @@ def scored(lic: Lic) -> int:
 def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None:
     with FaultServer(answer=lambda body: "Both are fine.") as useless:
         name_judge(lic, useless)
-        done = lic("run", *JUDGED, code=1)
+        done = lic("run", *JUDGED, code=1, here=True)
         assert "missing: 2 of 2 conversations: judge: no usable verdicts; lic retry --errors takes them up" in done.err
         asked = useless.answered
-        assert "0 calls made" in lic("run", *JUDGED, code=1).err
+        assert "0 calls made" in lic("run", *JUDGED, code=1, here=True).err
         assert useless.answered == asked
     with FaultServer(answer=all_full) as server:
         name_judge(lic, server)
-        document: dict[str, Any] = lic("retry", "--errors", "--json").document
+        document: dict[str, Any] = lic("retry", "--errors", "--json", here=True).document
         assert server.answered == asked / 2
     (row,) = document["partitions"]
     assert (row["retried"], row["judgements"], row["left"]) == (0, server.answered, {})
     assert row["was"] == {"judge: unusable": server.answered}
     assert scored(lic) == 2
+
+
+def test_every_turn_is_judged_on_demand_and_the_best_summary_stands_beside_the_last(lic: Lic) -> None:
+    options = [*JUDGED, "--judge-every-turn"]
+    options[options.index("FULL")] = "SHARDED"
+    options[options.index("-k") + 1] = "1"
+    with FaultServer(answer=all_full) as server:
+        name_judge(lic, server)
+        lic("run", *options, here=True)
+    with duckdb.connect(str(lic.home / "lic.duckdb"), read_only=True) as connection:
+        (row,) = connection.execute("SELECT P, score_max, score_last FROM reliability_by_task").fetchall()
+    assert row[1] is not None
+    assert row[1] >= row[2] == row[0]
+    turns = duckdb.sql(f"SELECT DISTINCT turn FROM '{lic.home}/lake/judgements/**/*.parquet'").fetchall()
+    assert len(turns) > 1
+    assert server.answered > 1
+    assert "--judge-every-turn" in (lic.home / "report" / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    again = lic("run", *options, here=True)
+    assert "0 calls made" in again.err
+    assert "summary x" not in again.err, "nothing has changed, so nothing is launched"
+
+
+def test_it_is_said_where_judging_every_turn_changes_nothing(lic: Lic) -> None:
+    said = lic("plan", "-m", "sim/lost", "-t", "math", "-k", "1", "-n", "1", "--judge-every-turn").err
+    assert "--judge-every-turn changes nothing here" in said

@@ -27,6 +27,7 @@ from lic_pipeline.simulation.judging.stage import Judging, judge
 from lic_pipeline.simulation.judging.verdicts import judged_task
 from lic_pipeline.simulation.parameters import judge_of
 from lic_pipeline.simulation.roles.judge import judge_identity
+from lic_pipeline.tables.runs import JUDGEMENTS
 from lic_pipeline.tasks.registry import get_task
 from lic_pipeline.tasks.summary.stored import NO_VERDICT
 
@@ -284,3 +285,34 @@ def test_a_question_that_would_be_asked_otherwise_today_is_missing_until_it_is_a
         assert ask_again(ledger, keys_of(found)) == 1
     found, server, scores = bench.judged(good, SUMMARY)
     assert (found.calls, server.answered, scores) == (1, 1, [75.0])
+
+
+def test_every_turn_is_judged_where_the_experiment_says_so(tmp_path: Path, serve: Any) -> None:
+    server: FaultServer = serve(answer=good)
+    entry = entry_at(server.url, alias="judge", id="local/judge")
+    held = [conversation(0, "I have nothing yet:", SUMMARY, f"{SUMMARY}\n- More [1]"), conversation(1, SUMMARY)]
+
+    def judged(**fields: Any) -> list[tuple[int, int, str, str]]:
+        with Ledger.open(tmp_path / "ledger") as ledger:
+            experiment = Experiment(name="e", judge_model="judge", **fields)
+            found = judge(experiment, entry, ledger, manifest_of(held), {"own/1": instruction()}, iter(held))
+        JUDGEMENTS.arrow_table(found.rows)
+        assert len({tuple(row[name] for name in JUDGEMENTS.key) for row in found.rows}) == len(found.rows)
+        return [(row["run"], row["turn"], row["policy"], row["state"]) for row in found.rows]
+
+    policies = ("robust", "reference")
+    assert judged() == [(run, turn, policy, "judged") for run, turn in ((0, 3), (1, 1)) for policy in policies]
+    assert server.answered == 2
+    every = judged(judge_every_turn=True)
+    assert every == [(run, turn, policy, "judged") for run, turn in ((0, 2), (0, 3), (1, 1)) for policy in policies]
+    assert server.answered == 2, "what the second turn says, the other conversation has said"
+
+
+def test_without_a_model_every_turn_is_scored_by_the_lexical_judge(tmp_path: Path) -> None:
+    task = get_task("summary")
+    with Ledger.open(tmp_path) as ledger:
+        every = judged_task(task, Experiment(name="e", judge_every_turn=True), ledger)
+        assert (every.scores_every_turn, task.scores_every_turn) == (True, False)
+        assert every.score(SUMMARY, instruction()) == task.score(SUMMARY, instruction())
+        assert judged_task(task, Experiment(name="e"), ledger) is task
+        assert judged_task(get_task("math"), Experiment(name="e", judge_every_turn=True), ledger) is get_task("math")

@@ -39,6 +39,7 @@ def _kept(home: Home, experiment: Experiment) -> str:
         ({"simulator": "llm", "user_model": "a|b"}, "--simulator llm --user-model a|b"),
         ({"system_model": "c"}, "--system-model c"),
         ({"judge_model": "j"}, "--judge-model j"),
+        ({"judge_model": "j", "judge_every_turn": True}, "--judge-model j --judge-every-turn"),
         ({"system_prompt": "Be brief.\n" * 9}, "--system-prompt (a text of 90 characters, hash "),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from support.items import sample_items
 from support.scripted import RIGHT, TALK, WRONG, pens
 
+from lic_pipeline.errors import RecordError
 from lic_pipeline.records import (
     Attempt,
     Conversation,
@@ -24,6 +26,9 @@ from lic_pipeline.records import (
 )
 from lic_pipeline.scoring.conversations import ScoredTurn, attempt_rows, score_conversation, score_turns
 from lic_pipeline.tasks.registry import get_task
+from lic_pipeline.tasks.summary.judge import Insight, InsightVerdict
+from lic_pipeline.tasks.summary.lexical import LexicalJudge
+from lic_pipeline.tasks.summary.task import Summary
 
 TASK = get_task("math")
 ITEM = pens(shards=3).instruction
@@ -237,6 +242,49 @@ def test_refinement_counts_the_last_reply_whatever_came_before(replies: tuple[st
     assert found["score"] == pytest.approx(expected) if isinstance(expected, float) else found["score"] < 50
     assert found["score_max"] == pytest.approx(100.0 if "gold" in replies else 0.0)
     assert (found["solved_at_turn"], found["missing_reason"]) == (None, None)
+
+
+def _summaries(*texts: str) -> Conversation:
+    turns = []
+    for number, text in enumerate(texts, start=1):
+        label = Strategy.ANSWER_ATTEMPT if text else Strategy.MISSING
+        turns.append(Turn(turn=number, user="u", revealed=number, reply=Reply(text=text), strategy=label,
+                          rule_strategy=label))  # fmt: skip
+    return conversation(turns, EXHAUSTED).model_copy(update={"task": "summary", "shard_ids": (1, 2, 3)})
+
+
+class Picky(LexicalJudge):
+    """Gives no verdict on a summary that says "odd"."""
+
+    def judge(self, insights: Sequence[Insight], bullets: Sequence[str]) -> list[InsightVerdict]:
+        if any("odd" in bullet for bullet in bullets):
+            raise RecordError("judge: no usable verdicts")
+        return super().judge(insights, bullets)
+
+
+@pytest.mark.parametrize(
+    ("replies", "last", "best", "first", "attempts"),
+    [
+        (("none", "gold", "none"), 0.0, 100.0, 0.0, 3),
+        (("gold", "", "none"), 0.0, 100.0, 100.0, 2),
+        (("none", "none", "gold"), 100.0, 100.0, 0.0, 3),
+        (("gold", "odd", "none"), 0.0, None, None, 3),
+        (("odd", "gold", ""), 0.0, None, None, 2),
+        (("gold", "gold", "odd"), None, None, None, 3),
+    ],
+)
+def test_a_summary_of_every_turn_is_scored_where_that_is_asked_for(
+    replies: tuple[str, ...], last: float | None, best: float | None, first: float | None, attempts: int
+) -> None:
+    item = sample_items("summary")[0].instruction
+    texts = {"gold": get_task("summary").gold(item) or "", "none": "- Nothing of the kind [1]", "": "", "odd": "- odd"}
+    held = _summaries(*(texts[kind] for kind in replies))
+    found = scores(held, item, Summary(Picky(), every_turn=True))
+    assert [found[name] for name in ("score", "score_max", "score_first")] == [last, best, first]
+    assert found["n_attempts"] == attempts
+    assert found["missing_reason"] == (None if last is not None else "judge: no usable verdicts")
+    of_last = scores(held, item, Summary(Picky()))
+    assert (of_last["score"], of_last["score_max"], of_last["score_first"]) == (last, None, None)
 
 
 def test_cumulative_actions_count_in_settings_of_several_turns_only() -> None:

@@ -14,6 +14,7 @@ from support.scripted import FAKE, pens, plan_of
 from lic_pipeline.models.registry import ModelEntry, get_model
 from lic_pipeline.records import Setting
 from lic_pipeline.simulation import identity
+from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.plan import Approved, make_plan
 
 GOLDEN = Path(__file__).with_name("golden_ids.json")
@@ -99,6 +100,7 @@ def test_what_shapes_a_transcript_changes_its_id(what: str, setting: Setting, fi
     ("what", "setting", "fields"),
     [
         ("judge", Setting.SHARDED, {"judge_model": "gpt-4o-mini"}),
+        ("turns that are judged", Setting.SHARDED, {"judge_every_turn": True}),
         ("reference", Setting.SHARDED, {"item": changed("instruction", reference={"answer": "42", "solution": "x"})}),
         ("metadata", Setting.SHARDED, {"item": changed("instruction", metadata={"level": "hard"})}),
         ("benchmark", Setting.SHARDED, {"item": changed("instruction", benchmark="other", source="elsewhere")}),
@@ -162,3 +164,9 @@ def test_a_persona_is_its_table() -> None:
     item = sample_items("math")[0]
     lost, steady = (ids(item=item, model=get_model(f"sim/{name}"), simulator="auto") for name in ("lost", "steady"))
     assert lost != steady
+
+
+def test_experiments_made_before_a_field_was_added_keep_their_names() -> None:
+    one = Experiment(name="one")
+    assert one.varied(runs=2).name == "adhoc-eca73a96"
+    assert one.varied(runs=2, judge_every_turn=True).name != one.varied(runs=2).name

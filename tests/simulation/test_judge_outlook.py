@@ -98,3 +98,18 @@ def test_a_question_holds_no_more_of_a_summary_than_the_limit_lets_through() -> 
 def test_only_a_sample_of_much_is_counted(tmp_path: Path) -> None:
     hold(summaries(MOST_COUNTED + 50), tmp_path, mixed, connections=16)
     assert 100 <= seen(summaries(MOST_COUNTED + 50), tmp_path, judged=True).counted <= MOST_COUNTED
+
+
+def test_with_every_turn_judged_each_summary_of_a_conversation_is_counted(tmp_path: Path) -> None:
+    def every(runs: int, **fields: bool) -> Plan:
+        return plan_of(Setting.SHARDED, items=[ITEM], task="summary", runs=runs, judge_model=JUDGE.alias, **fields)
+
+    plan = every(10, judge_every_turn=True)
+    hold(every(10), tmp_path, lambda request, stage: bullets(40, 100 * stage.spec.run + stage.turn))
+    shards = len(ITEM.sharded.shards)
+    found = seen(plan, tmp_path)
+    assert found.counted == 10 * shards >= 20
+    assert (found.per_summary, found.margin, sum(found.unasked.values())) == (1.0, 0.0, 10 * shards)
+    assert sum(seen(every(10), tmp_path).unasked.values()) == 10
+    ids = [spec.conversation_id for spec in plan.specs]
+    assert estimate(plan, ids, Totals(), found)[Setting.SHARDED].roles["judge"].calls == 10 * shards

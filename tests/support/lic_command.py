@@ -45,13 +45,15 @@ class Lic:
         )  # fmt: skip
 
     def __call__(
-        self, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None, apart: bool = False
-    ) -> Output:
+        self, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None, apart: bool = False,
+        here: bool = False,
+    ) -> Output:  # fmt: skip
         """Run to the end and insist on the exit code.
 
-        Commands that launch nothing run in this process, which saves a second of imports each, unless ``apart``.
+        Commands that launch nothing run in this process, which saves a second of imports each, unless ``apart``; with
+        ``here`` others do too, which saves several where one test calls them again and again.
         """
-        if arguments[0] in QUICK and not apart:
+        if (here or arguments[0] in QUICK) and not apart:
             ended, output = self._here(arguments, env)
         else:
             process = self.start(*arguments, env=env)

@@ -26,28 +26,33 @@ class Raised(NamedTuple):
     question: Question
 
 
-def questions_of(conversation: Conversation, instruction: Instruction) -> Iterator[Raised]:
-    """What a judge has to be asked about the last reply, by policy; nothing where no judge is needed."""
-    if conversation.state != DONE or not conversation.turns:
+def questions_of(conversation: Conversation, instruction: Instruction, *, every_turn: bool = False) -> Iterator[Raised]:
+    """What a judge has to be asked about the last reply, or all of them, by policy; nothing where none is needed."""
+    if conversation.state != DONE:
         return
-    last = conversation.turns[-1]
-    for policy in POLICIES:
-        collector = Collector()
-        task = Summary(collector)
-        answer = task.extract(last.reply, instruction, policy).answer
-        if answer is not None:
-            task.score(answer, instruction, policy)
-            yield from (Raised(last.turn, policy, question) for question in collector.questions)
+    for turn in conversation.turns if every_turn else conversation.turns[-1:]:
+        for policy in POLICIES:
+            collector = Collector()
+            task = Summary(collector)
+            answer = task.extract(turn.reply, instruction, policy).answer
+            if answer is not None:
+                task.score(answer, instruction, policy)
+                yield from (Raised(turn.turn, policy, question) for question in collector.questions)
 
 
 def still_to_ask(
-    entry: ModelEntry, ledger: Ledger, instructions: Mapping[str, Instruction], conversations: Iterable[Conversation]
+    entry: ModelEntry,
+    ledger: Ledger,
+    instructions: Mapping[str, Instruction],
+    conversations: Iterable[Conversation],
+    *,
+    every_turn: bool = False,
 ) -> Counter[str]:
     """Questions the judge was never asked, by the first conversation that raises them. Calls nothing."""
     identity = judge_identity(entry)
     raised: dict[str, str] = {}
     for conversation in conversations:
-        for one in questions_of(conversation, instructions[conversation.instruction_id]):
+        for one in questions_of(conversation, instructions[conversation.instruction_id], every_turn=every_turn):
             raised.setdefault(one.question.key(identity), conversation.conversation_id)
     states = ledger.states(list(raised))
     answered = (DONE, UNUSABLE_STATE)

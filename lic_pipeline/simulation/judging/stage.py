@@ -26,7 +26,7 @@ _COVERAGES = ("full", "partial", "none")
 
 @dataclass
 class Judging:
-    """``rows`` of the table ``judgements``, a summary and policy each; ``calls`` made; ``states`` of the rows."""
+    """``rows`` of the table ``judgements``, a reply and policy each; ``calls`` made; ``states`` of the rows."""
 
     rows: list[Row] = field(default_factory=list)
     calls: int = 0
@@ -50,6 +50,8 @@ def judge(
 ) -> Judging:
     """Put the last reply of every finished conversation before the judge, unless that was done before.
 
+    Every reply where the experiment says ``judge_every_turn``.
+
     Raises the errors of ``hearing.hear``; what was paid for is stored and a rerun goes on from there.
     """
     planned = {row["conversation_id"]: row for row in manifest}
@@ -62,7 +64,7 @@ def judge(
             answer = answers[head["judgement_id"]]
             rows.append({**head, "judge": entry.alias, "state": answer.state, **_counts(answer.verdicts)})
 
-    cases = _cases(planned, instructions, conversations, judge_identity(entry))
+    cases = _cases(planned, instructions, conversations, judge_identity(entry), experiment.judge_every_turn)
     hear(entry, ledger, budget, cases, keep, progress, connections=max_connections)
     order = {name: place for place, name in enumerate(planned)}
     rows.sort(key=lambda row: (order[row["conversation_id"]], row["turn"], POLICIES.index(row["policy"])))
@@ -74,12 +76,14 @@ def _cases(
     instructions: Mapping[str, Instruction],
     conversations: Iterable[Conversation],
     identity: str,
+    every_turn: bool,
 ) -> Iterator[Case[list[Row]]]:
     """Each conversation as the beginnings of its rows, with its questions."""
     for conversation in conversations:
         of_conversation = {name: planned[conversation.conversation_id][name] for name in _COPIED}
         heads, questions = [], {}
-        for turn, policy, question in questions_of(conversation, instructions[conversation.instruction_id]):
+        instruction = instructions[conversation.instruction_id]
+        for turn, policy, question in questions_of(conversation, instruction, every_turn=every_turn):
             key = question.key(identity)
             questions[key] = question
             heads.append({**of_conversation, "turn": turn, "policy": policy, "judgement_id": key})

@@ -13,13 +13,22 @@ from lic_pipeline.tasks.summary.task import Summary
 
 
 def judged_task(task: Task, experiment: Experiment, ledger: Ledger) -> Task:
-    """The task as it scores in this experiment: a summary by the verdicts its judge has given."""
+    """The task as it scores in this experiment: a summary by the verdicts its judge has given.
+
+    Without a model as judge the lexical one judges as it scores, every turn where the experiment asks for that.
+    """
     entry = judge_of(experiment, task.name)
+    every_turn = judges_every_turn(experiment, task)
     if entry is None:
-        return task
+        return Summary(every_turn=True) if every_turn else task
 
     def find(key: str) -> Json | None:
         stored = ledger.verdict(key)
         return None if stored is None else stored["verdicts"]
 
-    return Summary(StoredJudge(entry.alias, judge_identity(entry), find))
+    return Summary(StoredJudge(entry.alias, judge_identity(entry), find), every_turn=every_turn)
+
+
+def judges_every_turn(experiment: Experiment, task: Task) -> bool:
+    """True when replies of this task get scores they would not have without ``judge_every_turn``."""
+    return experiment.judge_every_turn and task.name == Summary.name

@@ -26,21 +26,22 @@ class Summary(PlainMessages):
     """The summary task. Every reply is an attempt, the whole reply is the answer.
 
     ``judge`` judges insights without a verdict in ``reference["verdicts"]``. When some have one and some have not, the
-    score is missing (``not_judged``) unless ``fill`` says that the judge may judge the rest.
+    score is missing (``not_judged``) unless ``fill`` says that the judge may judge the rest. ``every_turn``: replies
+    before the last one are scored too, against everything that was to be found (one scale for all turns).
     """
 
     name = "summary"
     kind: Literal["binary", "refinement"] = "refinement"
     costly = False
-    scores_every_turn = False
     scorer_version = 1
     answer_description = (
         "A list of bullet points about the question, each ending with [numbers] of the documents cited."
     )
 
-    def __init__(self, judge: Judge | None = None, fill: bool = False) -> None:
+    def __init__(self, judge: Judge | None = None, fill: bool = False, every_turn: bool = False) -> None:
         self.judge: Judge = judge or LexicalJudge()
         self.fill = fill
+        self.scores_every_turn = every_turn
 
     def check(self, instruction: Instruction) -> None:
         """Raise RecordError naming the field: topic, query, documents and insights that cite documents given."""
