@@ -41,7 +41,8 @@ from resources.tables import counts_table, definition_metadata
             "every_summary_judged",
             asset="judgements",
             partitions_def=BY_TASK_AND_MODEL,
-            description="The judge gave usable verdicts on every summary; one without has no score, never 0.",
+            description="The judge gave usable verdicts on every summary; one without has no score, never 0. "
+            "`lic retry --errors` asks again.",
         )
     ],
     partitions_def=BY_TASK_AND_MODEL,

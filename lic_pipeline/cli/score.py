@@ -19,7 +19,7 @@ import typer
 from lic_pipeline.cli.options import LARGEST_BUDGET, Yes
 
 if TYPE_CHECKING:
-    from lic_pipeline.cli.score_judge import Spending
+    from lic_pipeline.cli.score_judge import Terms
     from lic_pipeline.records import Policy
     from lic_pipeline.scoring.scorer import OutputLine
 
@@ -59,16 +59,19 @@ def score(
         int | None, typer.Option(min=0, max=10**15, help="Most tokens the judge may use for this file.")
     ] = None,
     yes: Yes = False,
+    ask_again: Annotated[
+        bool, typer.Option("--ask-again", help="Ask the judge again where its answers could not be used.")
+    ] = False,
 ) -> None:
     """Score replies: one JSON line in, one out, in the same order. Exit 0 all scored, 1 some not, 2 usage."""
-    from lic_pipeline.cli.score_judge import Spending
+    from lic_pipeline.cli.score_judge import Terms
     from lic_pipeline.errors import LicError
 
     try:
         name, source = _task_and_file(task_or_file, file, task)
         base = Path.cwd() if source == "-" else Path(source).resolve().parent
-        spending = Spending(max_connections, budget_usd, budget_tokens, yes)
-        produce = _producer(name, policy, judge, base, allow_weak_sandbox, jobs, source, spending)
+        terms = Terms(max_connections, budget_usd, budget_tokens, yes, ask_again)
+        produce = _producer(name, policy, judge, base, allow_weak_sandbox, jobs, source, terms)
         lines, missing = _run(source, output, produce)
     except LicError as error:
         typer.echo(f"lic score: {error}", err=True)
@@ -98,7 +101,7 @@ def _task_and_file(first: str, second: str | None, option: str | None) -> tuple[
 
 def _producer(
     name: str, policy: PolicyChoice, judge: str | None, base: Path, weak: bool, jobs: int | None, source: str,
-    spending: Spending,
+    terms: Terms,
 ) -> Produce:  # fmt: skip
     """What turns lines into scores: the scorer by itself, or a model that judges."""
     from lic_pipeline.cli.score_judge import require_model_judge, scoring_by_model
@@ -111,8 +114,8 @@ def _producer(
     chosen: Policy = "reference" if policy is PolicyChoice.REFERENCE else "robust"
     scorer = LineScorer(find_task(name, None if by_model else judge), chosen, base, options, withheld)
     if by_model:
-        return scoring_by_model(judge or "", source, scorer, spending)
-    require_model_judge(spending)
+        return scoring_by_model(judge or "", source, scorer, terms)
+    require_model_judge(terms)
 
     def produce(lines: Iterable[bytes], write: Callable[[OutputLine], None]) -> None:
         for line in score_lines(lines, scorer, jobs or os.cpu_count() or 1):

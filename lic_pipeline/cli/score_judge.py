@@ -24,33 +24,34 @@ SHOWN_EVERY_S = 10.0
 
 
 @dataclass(frozen=True)
-class Spending:
-    """What the options allow: questions at once, caps, spending without a cap."""
+class Terms:
+    """What the options allow a judge: questions at once, caps, spending without a cap, being asked once more."""
 
     connections: int | None = None
     usd: float | None = None
     tokens: int | None = None
     yes: bool = False
+    again: bool = False
 
     @property
     def named(self) -> bool:
         """True when any of the options was given."""
-        return self != Spending()
+        return self != Terms()
 
 
-def require_model_judge(spending: Spending) -> None:
+def require_model_judge(terms: Terms) -> None:
     """Raise ConfigError for options that say nothing where no model is asked."""
     from lic_pipeline.errors import ConfigError
 
-    if spending.named:
+    if terms.named:
         raise ConfigError(
-            "--max-connections, --budget-usd, --budget-tokens and --yes are for a model that judges: name one with "
-            "--judge, for the task summary"
+            "--max-connections, --budget-usd, --budget-tokens, --yes and --ask-again are for a model that judges: name "
+            "one with --judge, for the task summary"
         )
 
 
 def scoring_by_model(
-    judge: str, source: str, scorer: LineScorer, spending: Spending
+    judge: str, source: str, scorer: LineScorer, terms: Terms
 ) -> Callable[[Iterable[bytes], Callable[[OutputLine], None]], None]:
     """What scores lines with the registry's model of this name as judge.
 
@@ -61,7 +62,7 @@ def scoring_by_model(
     from lic_pipeline.simulation.parameters import player
 
     entry = player(judge)
-    budget = _budget(entry, source, spending)
+    budget = _budget(entry, source, terms)
     require_countable(budget, [entry])
 
     def produce(lines: Iterable[bytes], write: Callable[[OutputLine], None]) -> None:
@@ -71,21 +72,22 @@ def scoring_by_model(
         from lic_pipeline.simulation.judging.lines import score_judged
         from lic_pipeline.simulation.progress import listening
 
-        connections = spending.connections or caps.connections()
+        most = terms.connections or caps.connections()
         with open_ledger(Home.locate().prepare()) as ledger, listening(_Shown()):
-            score_judged(entry, ledger, budget, lines, scorer, write, connections=connections)
+            done = score_judged(entry, ledger, budget, lines, scorer, write, connections=most, again=terms.again)
+        typer.echo(f"{done.calls:,} calls made to {entry.alias}{_spend(done)}", err=True)
 
     return produce
 
 
-def _budget(entry: ModelEntry, source: str, spending: Spending) -> Budget:
+def _budget(entry: ModelEntry, source: str, terms: Terms) -> Budget:
     """The caps of this file, over all runs of the command on it; standard input has those of one run."""
     from lic_pipeline.models.budget import Budget
     from lic_pipeline.simulation import caps
 
     scope = f"score:{uuid.uuid4().hex[:12]}" if source == "-" else f"score:{Path(source).resolve()}"
-    budget = caps.budget_in(scope, spending.usd, spending.tokens)
-    caps.require_opt_in([entry.alias] if caps.costs(entry) else [], budget, spending.yes)
+    budget = caps.budget_in(scope, terms.usd, terms.tokens)
+    caps.require_opt_in([entry.alias] if caps.costs(entry) else [], budget, terms.yes)
     return budget or Budget(scope)
 
 
@@ -99,5 +101,9 @@ class _Shown:
         now = time.monotonic()
         if now - self._last >= SHOWN_EVERY_S:
             self._last = now
-            spend = f", ${progress.cost_usd:.2f}" if progress.cost_usd else ""
-            typer.echo(f"  {progress.label}: {progress.finished:,} lines, {progress.calls:,} calls{spend}", err=True)
+            done = f"{progress.finished:,} lines, {progress.calls:,} calls{_spend(progress)}"
+            typer.echo(f"  {progress.label}: {done}", err=True)
+
+
+def _spend(progress: Progress) -> str:
+    return f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""

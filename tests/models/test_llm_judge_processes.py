@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from plans import entry_at
 
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.judging.stage import judge
+from lic_pipeline.simulation.judging.stage import Judging, judge
 
 WORKER = Path(__file__).resolve().parent.parent / "support" / "judged.py"
 CONNECTIONS = 8
@@ -95,3 +96,27 @@ def test_killed_alone_it_goes_on_where_it_was(tmp_path: Path, serve: Any) -> Non
         )
     assert (found.calls, found.states) == (count - paid, Counter(judged=2 * count))
     assert server.repeats <= 2 * CONNECTIONS
+
+
+def test_a_question_lost_while_this_process_stood_still_is_awaited(tmp_path: Path, serve: Any) -> None:
+    server: FaultServer = serve(answer=good, delay_s=1.0)
+    entry = entry_at(server.url, alias="judge", id="local/judge")
+    found: list[Judging] = []
+
+    def judged(lease_s: float) -> None:
+        # No heartbeat: the lease runs out while the answer is waited for, as on a machine that sleeps.
+        with Ledger.open(tmp_path / "ledger", lease_s=lease_s, heartbeat_s=3600.0) as ledger:
+            experiment = Experiment(name="e", judge_model="judge")
+            instructions = {"own/1": instruction()}
+            found.append(judge(experiment, entry, ledger, manifest_of(different(1)), instructions, different(1)))
+
+    late, other = (threading.Thread(target=judged, args=(lease_s,)) for lease_s in (0.3, 60.0))
+    late.start()
+    time.sleep(0.6)
+    other.start()
+    late.join(30)
+    other.join(30)
+    assert [one.states for one in found] == [Counter(judged=2)] * 2
+    assert server.answered == 2
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        assert ledger.totals().overall.calls == 1, "the answer of the process that was late is not stored"

@@ -82,6 +82,7 @@ def test_no_lines_at_all_is_success(tmp_path: Path) -> None:
         (["math", "FILE", "--jobs", "0"], "jobs"),
         (["math", "FILE", "--judge", "gpt-4o"], "--judge is for the task summary"),
         (["math", "FILE", "--yes"], "for a model that judges"),
+        (["summary", "FILE", "--ask-again"], "for a model that judges"),
         (["summary", "FILE", "--budget-usd", "1"], "for a model that judges"),
         (["math", "FILE", "-o", "FOLDER"], "it is a folder"),
         (["math", "FILE", "-o", "NOWHERE/out.jsonl"], "cannot be written"),

@@ -137,6 +137,23 @@ def test_an_unusable_answer_leaves_the_line_without_a_score_and_is_not_asked_aga
         assert server.answered == 4
 
 
+def test_it_is_asked_again_where_that_is_said(scoring: Scoring) -> None:
+    texts = [one["response"] for one in lines(600)]
+    odd = [texts[3], texts[500]]
+    scoring.write(*(line(text) for text in [*texts, *odd]))
+    scoring.serve(lambda body: "Hm." if any(f'number {n}"' in str(body) for n in (3, 500)) else says(*GOOD))
+    assert sum(one["score"] is None for one in scoring.scored(code=1)) == 4
+    useless = scoring.serve(lambda body: "Hm again.")
+    assert "4 calls made to judge" in scoring("--ask-again", code=1).stderr
+    assert useless.answered == 4, "each question twice, however often it is raised"
+    server = scoring.serve()
+    found = scoring("--ask-again")
+    assert [json.loads(text)["score"] for text in found.stdout.splitlines()] == [75.0] * 602
+    assert "2 calls made to judge" in found.stderr
+    assert "0 calls made to judge" in scoring("--ask-again").stderr
+    assert server.answered == 2
+
+
 def test_a_failing_provider_is_named_and_the_next_run_asks(scoring: Scoring) -> None:
     scoring.write(line())
     scoring.serve(script=("500",) * 3)

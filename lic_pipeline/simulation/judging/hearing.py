@@ -20,7 +20,7 @@ from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import ClaimLostError, StoredConversation
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.simulation.judging.desk import Desk
-from lic_pipeline.simulation.judging.docket import WINDOW, Answer, take
+from lic_pipeline.simulation.judging.docket import WINDOW, Answer, ask_again, take
 from lic_pipeline.simulation.outcome import Progress
 from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.scoring_threads import ScoringThreads
@@ -57,12 +57,13 @@ def hear(
     progress: Progress,
     *,
     connections: int | None = None,
+    again: bool = False,
 ) -> None:
     """Have a judge answer all questions of all cases; ``keep`` gets the cases in order.
 
-    ``connections``: questions asked at once, by default as many as the entry allows. Raises BudgetReachedError,
-    ProviderStoppedError, InterruptedRunError, StorageError, ConfigError; what was paid for is stored and a rerun goes
-    on from there.
+    ``connections``: questions asked at once, by default as many as the entry allows. ``again``: what ended without a
+    usable answer before is asked once more. Raises BudgetReachedError, ProviderStoppedError, InterruptedRunError,
+    StorageError, ConfigError; what was paid for is stored and a rerun goes on from there.
     """
     require_countable(budget, [entry])
 
@@ -70,7 +71,8 @@ def hear(
         access = ModelAccess(ledger, budget)
         try:
             desk = Desk(ledger, await access.path(entry), budget.scope, progress)
-            await Hearing(ledger, desk, keep, progress, connections or entry.limits.concurrency).run(cases)
+            most = connections or entry.limits.concurrency
+            await Hearing(ledger, desk, keep, progress, most, again=again).run(cases)
         finally:
             await access.close()
 
@@ -91,7 +93,9 @@ _Due = tuple[Item, Mapping[str, asyncio.Future[Answer]]]
 class Hearing(Generic[Item]):
     """One run of one judge."""
 
-    def __init__(self, ledger: Ledger, desk: Desk, keep: Keep[Item], progress: Progress, connections: int) -> None:
+    def __init__(
+        self, ledger: Ledger, desk: Desk, keep: Keep[Item], progress: Progress, connections: int, *, again: bool = False
+    ) -> None:
         self._ledger = ledger
         self._desk = desk
         self._keep = keep
@@ -103,6 +107,8 @@ class Hearing(Generic[Item]):
         self._due: asyncio.Queue[_Due[Item] | None] = asyncio.Queue(AHEAD)
         self._asking: set[asyncio.Task[None]] = set()
         self._stopped = False
+        self._again = again
+        self._in_vain: set[str] = set()
 
     async def run(self, cases: Iterator[Case[Item]]) -> None:
         """Return when every case was handed over; the first error ends it, with everything answered stored."""
@@ -134,6 +140,8 @@ class Hearing(Generic[Item]):
                 fresh: list[str] = []
                 for case in window:
                     await self._due.put((case.item, self._enter(case, fresh)))
+                if self._again:
+                    ask_again(self._ledger, [key for key in fresh if key not in self._in_vain])
                 await self._take(fresh)
             await self._due.put(None)
         finally:
@@ -180,6 +188,8 @@ class Hearing(Generic[Item]):
                 self._asking.discard(_this_task())
 
     def _settle(self, key: str, answer: Answer) -> None:
+        if self._again and answer.verdicts is None:
+            self._in_vain.add(key)
         self._waiting.pop(key).answer.set_result(answer)
 
     async def _deliver(self) -> None:

@@ -42,11 +42,13 @@ def score_judged(
     write: Write,
     *,
     connections: int | None = None,
-) -> None:
+    again: bool = False,
+) -> Progress:
     """Score lines of summaries in order, having ``entry`` judge what they bring no verdict on.
 
     ``scorer`` says policy and folder; its task is replaced. A question without a usable answer leaves its line without
-    a score, with the reason as its error. Raises the errors of ``hearing.hear``.
+    a score, with the reason as its error; ``again`` asks once more what had none before. Returns the calls made and
+    what is known of their cost. Raises the errors of ``hearing.hear``.
     """
     judged = _JudgedLines(entry, scorer)
 
@@ -54,7 +56,8 @@ def score_judged(
         write(judged.score(line, answers) if line.scored is None else line.scored)
 
     progress = Progress(f"judging by {entry.alias}", 0)
-    hear(entry, ledger, budget, judged.cases(raw_lines), keep, progress, connections=connections)
+    hear(entry, ledger, budget, judged.cases(raw_lines), keep, progress, connections=connections, again=again)
+    return progress
 
 
 class _JudgedLines:
