@@ -63,7 +63,10 @@ def score(
         bool, typer.Option("--ask-again", help="Ask the judge again where its answers could not be used.")
     ] = False,
 ) -> None:
-    """Score replies: one JSON line in, one out, in the same order. Exit 0 all scored, 1 some not, 2 usage."""
+    """Score replies: one JSON line in, one out, in the same order. Exit 0 all scored, 1 some not, 2 usage.
+
+    With a model as judge also 3 (budget reached) and 4 (the provider refuses every call); run again to go on.
+    """
     from lic_pipeline.cli.score_judge import Terms
     from lic_pipeline.errors import LicError
 

@@ -217,6 +217,18 @@ def test_a_bad_key_ends_it_with_4(scoring: Scoring) -> None:
     assert not scoring.target.exists()
 
 
+def test_a_key_is_needed_for_what_is_to_be_asked_only(scoring: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KEY_OF_THE_JUDGE", raising=False)
+    scoring.write(line())
+    scoring.serve()
+    before = scoring().stdout
+    server = scoring.serve(entry=", key_variable: KEY_OF_THE_JUDGE")
+    assert scoring().stdout == before
+    scoring.write(*lines(2))
+    assert "KEY_OF_THE_JUDGE" in scoring("-o", str(scoring.target), code=2).stderr
+    assert (server.requests, scoring.target.exists()) == (0, False)
+
+
 def test_no_more_is_asked_at_once_than_allowed(scoring: Scoring) -> None:
     scoring.write(*lines(12))
     server = scoring.serve(delay_s=0.01)

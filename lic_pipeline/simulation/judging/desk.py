@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import replace
 from functools import partial
 
 from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError
-from lic_pipeline.models.calls import CallPath
+from lic_pipeline.models.access import ModelAccess
 from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, StoredConversation
 from lic_pipeline.models.redaction import redact_message
+from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE, UNUSABLE_STATE, Answer
 from lic_pipeline.simulation.outcome import Progress
@@ -26,21 +28,26 @@ logger = logging.getLogger("lic")
 
 
 class Desk:
-    """Puts questions to the model behind ``path``; what is spent counts in ``scope`` and in ``progress``."""
+    """Puts questions to the model of ``entry``; what is spent counts in ``scope`` and in ``progress``.
 
-    def __init__(self, ledger: Ledger, path: CallPath, scope: str, progress: Progress) -> None:
+    The model is opened with the first question: where everything was answered before, no key is needed.
+    """
+
+    def __init__(self, ledger: Ledger, access: ModelAccess, entry: ModelEntry, scope: str, progress: Progress) -> None:
         self._ledger = ledger
-        self._alias = path.entry.alias
-        self._path = path
+        self._access = access
+        self._entry = entry
         self._scope = scope
         self._progress = progress
-        self._parameters = system_parameters(path.entry)
+        self._parameters = system_parameters(entry)
         self._judges: dict[int, LLMJudge] = {}
+        self._opening = asyncio.Lock()
 
     async def ask(self, key: str, question: Question, stored: StoredConversation | None) -> Answer:
         """The answer to a question this process has claimed.
 
-        Raises BudgetReachedError, ProviderStoppedError and StorageError: no other question would fare better.
+        Raises BudgetReachedError, ProviderStoppedError, ConfigError and StorageError: no other question would fare
+        better.
         """
         if stored is not None:
             # What an older epoch was answered could not be used: it is asked anew, not replayed.
@@ -48,7 +55,8 @@ class Desk:
             stored = replace(stored, calls=calls)
         journal = Journal(self._ledger, key, stored, self._scope)
         try:
-            verdicts = await self._judge(0 if stored is None else stored.epoch).ask(question, journal)
+            judge = await self._judge(0 if stored is None else stored.epoch)
+            verdicts = await judge.ask(question, journal)
         except DriftError as error:
             why = f"the request differs from the stored one in {error.field!r}; nothing was called"
             logger.warning("judging %s: %s", key, why)
@@ -63,15 +71,17 @@ class Desk:
         if verdicts is None:
             self._ledger.finish(key, UNUSABLE_STATE, None)
             return Answer(UNUSABLE)
-        self._ledger.store_verdict(key, {"judge": self._alias, "verdicts": verdicts})
+        self._ledger.store_verdict(key, {"judge": self._entry.alias, "verdicts": verdicts})
         self._ledger.finish(key, DONE, None)
         return Answer(JUDGED, verdicts)
 
-    def _judge(self, epoch: int) -> LLMJudge:
+    async def _judge(self, epoch: int) -> LLMJudge:
         """The judge as it is asked in one epoch: where seeds are sent, each has one of its own."""
-        if epoch not in self._judges:
-            seed_of = partial(_seed_of, epoch) if self._parameters.get("seed") == PER_CONVERSATION else None
-            self._judges[epoch] = LLMJudge(RoleModel("judge", self._path, self._parameters, seed_of))
+        async with self._opening:
+            if epoch not in self._judges:
+                path = await self._access.path(self._entry)
+                seed_of = partial(_seed_of, epoch) if self._parameters.get("seed") == PER_CONVERSATION else None
+                self._judges[epoch] = LLMJudge(RoleModel("judge", path, self._parameters, seed_of))
         return self._judges[epoch]
 
 

@@ -70,7 +70,7 @@ def hear(
     async def work() -> None:
         access = ModelAccess(ledger, budget)
         try:
-            desk = Desk(ledger, await access.path(entry), budget.scope, progress)
+            desk = Desk(ledger, access, entry, budget.scope, progress)
             most = connections or entry.limits.concurrency
             await Hearing(ledger, desk, keep, progress, most, again=again).run(cases)
         finally:
@@ -104,7 +104,7 @@ class Hearing(Generic[Item]):
         self._waiting: dict[str, _Waiting] = {}
         self._elsewhere: set[str] = set()
         self._claimed: asyncio.Queue[_Claimed] = asyncio.Queue(connections)
-        self._due: asyncio.Queue[_Due[Item] | None] = asyncio.Queue(AHEAD)
+        self._due: asyncio.Queue[_Due[Item] | None] = asyncio.Queue(max(AHEAD, 2 * connections))
         self._asking: set[asyncio.Task[None]] = set()
         self._stopped = False
         self._again = again
