@@ -96,7 +96,7 @@ def conversations(
     plan = plan_for(lake, _restricted(experiment, selected), task, model)
     with ledger.open() as book, interrupts_told(context):
         budget = budget_for(context, experiment, model)
-        outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget)
+        outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget, processes=caps.processes())
     store = ConversationStore(lake, task, model.alias)
     store.compact()
     publish_manifest(lake, plan_for(lake, experiment, task, model))

@@ -80,12 +80,12 @@ def roles_at(url: str, connections: int) -> ModelEntry:
     return entry_at(url, limits={"concurrency": connections})
 
 
-def engine_rate(entry: ModelEntry, items: int, connections: int) -> Rate:
-    """A whole run."""
+def engine_rate(entry: ModelEntry, items: int, connections: int, processes: int = 1) -> Rate:
+    """A whole run; with several processes the processor time is that of this one."""
     plan = math_plan(entry, items, stop="exhausted", simulator="llm", user_model="user", system_model="system")
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger") as ledger:
         started, cpu = time.perf_counter(), time.process_time()
-        outcome = run(plan, ledger, Path(folder) / "lake", max_connections=connections)
+        outcome = run(plan, ledger, Path(folder) / "lake", max_connections=connections, processes=processes)
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     assert outcome.complete
     return outcome.calls / seconds, 1000 * cpu / outcome.calls
@@ -137,13 +137,13 @@ def recorded(items: int, connections: int) -> list[ModelRequest]:
     return list(StubClient.sent)
 
 
-def against_server(delay: float, items: int, connections: int, repeat: int) -> None:
+def against_server(delay: float, items: int, connections: int, repeat: int, processes: int) -> None:
     """Engine and bare loop at a server that takes ``delay`` milliseconds."""
     requests = recorded(items, connections)
     with server(delay) as url:
         entry = roles_at(url, connections)
         bare, bare_cpu = best(lambda: bare_rate(entry, requests, connections), repeat)
-        engine, cpu = best(lambda: engine_rate(entry, items, connections), repeat)
+        engine, cpu = best(lambda: engine_rate(entry, items, connections, processes), repeat)
     ideal = f", ideal {connections / delay * 1000:5.0f}" if delay else ""
     print(
         f"server {delay:3.0f} ms, {connections} in flight, {len(requests)} calls: engine {engine:6.0f} calls/s "
@@ -158,6 +158,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200, help="items of the plan; about 15 calls each")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--delays", type=float, nargs="*", default=[0.0, 50.0, 250.0], metavar="MS")
+    parser.add_argument("--processes", type=int, default=1, help="processes of the engine; the bare loop has one")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--profile", action="store_true", help="profile the stub run instead")
     arguments = parser.parse_args()
@@ -173,7 +174,7 @@ def main() -> None:
             pstats.Stats(profile).sort_stats("tottime").print_stats(40)
             return
         for delay in arguments.delays:
-            against_server(delay, items, connections, arguments.repeat)
+            against_server(delay, items, connections, arguments.repeat, arguments.processes)
         for in_flight in (64, 8):
             entry = roles_at(NOWHERE, in_flight)
             rate, cpu = best(

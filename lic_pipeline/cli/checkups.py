@@ -202,7 +202,7 @@ def model_lines() -> Iterator[Line]:
 
 _CLIENT_LIMIT = (
     "about 1,000 calls/s is the limit of one process: the openai client takes 0.57 ms of processor time a call, "
-    "the engine about 0.23 ms; a second `lic run` on the same plan shares the work"
+    "the engine about 0.23 ms; for quicker endpoints say `lic run --processes N`"
 )
 """Measured by bench/engine_overhead.py on a machine of 2 cores."""
 

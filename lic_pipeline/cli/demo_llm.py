@@ -22,7 +22,7 @@ TASKS = ["math", "data2text"]
 SEED = 7
 """Of the experiment: its first math item has few shards, and so few turns."""
 
-_OF_OTHER_RUNS = ("LIC_DATA", "LIC_LEDGER_URL", "LIC_MAX_CONNECTIONS")
+_OF_OTHER_RUNS = ("LIC_DATA", "LIC_LEDGER_URL", "LIC_MAX_CONNECTIONS", "LIC_PROCESSES")
 
 Items = Annotated[int, typer.Option("--limit", "-k", min=1, help="Items per task.")]
 Runs = Annotated[int, typer.Option("--runs", "-n", min=1, help="Runs per item and setting (N).")]

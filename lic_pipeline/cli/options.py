@@ -61,6 +61,10 @@ SystemPrompt = Annotated[
 Connections = Annotated[
     int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Conversations held at once.")
 ]
+Processes = Annotated[
+    int | None,
+    typer.Option("--processes", min=1, max=64, help="Processes that share the connections, for quick endpoints."),
+]
 BudgetUsd = Annotated[
     float | None,
     typer.Option(

@@ -56,7 +56,8 @@ class Display(AbstractContextManager["Display"]):
         print(text, file=sys.stderr, flush=True)
 
     def show(self, progress: Progress) -> None:
-        """Show how far one partition is."""
+        """Show how far one partition is, over all processes of its run."""
+        progress = progress.overall
         self._calls[progress.label] = progress.calls
         self._count_unpriced(progress.label)
         now = time.monotonic()
@@ -65,7 +66,7 @@ class Display(AbstractContextManager["Display"]):
         if now - self._last_line < (0.2 if self._live else QUIET_SECONDS):
             return
         self._last_line = now
-        text = line_of(progress, now - self._started, self._unpriced[progress.label])
+        text = line_of(progress, now - self._started, self._unpriced[progress.label] + progress.unpriced_tokens)
         if self._live:  # a line that wraps could not be taken back
             print(f"\r\x1b[2K{text[: terminal_width() - 1]}", end="", file=sys.stderr, flush=True)
         else:

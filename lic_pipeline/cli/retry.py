@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lic_pipeline.cli.options import AsJson, BudgetTokens, BudgetUsd, Connections, Models, Tasks, Yes
+from lic_pipeline.cli.options import AsJson, BudgetTokens, BudgetUsd, Connections, Models, Processes, Tasks, Yes
 
 if TYPE_CHECKING:
     from lic_pipeline.cli.options import Choice
@@ -29,6 +29,7 @@ def retry(
     task: Tasks = None,
     experiment: OneExperiment = None,
     max_connections: Connections = None,
+    processes: Processes = None,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     yes: Yes = False,
@@ -45,7 +46,7 @@ def retry(
     _check_names(home, model, task, experiment)
     failed = _failed(home, model, task, experiment)
     choices = [_choice(home, one) for one in failed]
-    caps = Caps(max_connections, budget_usd, budget_tokens, yes)
+    caps = Caps(max_connections, budget_usd, budget_tokens, yes, processes=processes)
     allow(choices, caps)
     _reopen(home, failed)
     done = carry_out_all(home, choices, caps)

@@ -15,6 +15,7 @@ from lic_pipeline.cli.options import (
     JudgeModel,
     Limit,
     Models,
+    Processes,
     Runs,
     Seed,
     Settings,
@@ -44,6 +45,7 @@ def run(
     temperature: Temperature = None,
     system_prompt: SystemPrompt = None,
     max_connections: Connections = None,
+    processes: Processes = None,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     yes: Yes = False,
@@ -74,7 +76,7 @@ def run(
         temperature=temperature,
         system_prompt=system_prompt,
     )
-    caps = Caps(max_connections, budget_usd, budget_tokens, yes, accept_drift)
+    caps = Caps(max_connections, budget_usd, budget_tokens, yes, accept_drift, processes)
     done = carry_out(home, choice, caps)
     show_results(home, choice.experiment.name, [entry.alias for entry in choice.models], as_json=as_json)
     if tell_missing(home, choice, done):

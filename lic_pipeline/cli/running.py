@@ -32,13 +32,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Caps:
-    """What a command allows a run: conversations at once, spending, spending without a cap, asking anew on drift."""
+    """What a command allows a run: conversations at once, spending (or any), asking anew on drift, processes."""
 
     connections: int | None = None
     usd: float | None = None
     tokens: int | None = None
     yes: bool = False
     accept_drift: bool = False
+    processes: int | None = None
 
 
 def carry_out(home: Home, choice: Choice, caps: Caps) -> Done:
@@ -87,7 +88,7 @@ def allow(choices: Sequence[Choice], caps: Caps) -> None:
     from lic_pipeline.simulation.caps import require_consent, set_caps
     from lic_pipeline.simulation.parameters import role_models
 
-    set_caps(caps.connections, caps.usd, caps.tokens)
+    set_caps(caps.connections, caps.usd, caps.tokens, caps.processes)
     for choice in choices:
         for model in choice.models:
             role_models(choice.experiment, model)

@@ -1,4 +1,4 @@
-"""Caps of a run that are no part of its experiment: conversations at once, and what may be spent.
+"""Caps of a run that are no part of its experiment: conversations at once, processes, and what may be spent.
 
 They come from the environment, so that the command line, the UI and schedules share one way in; the command line sets
 them for its own process. The scope of a budget is the experiment: a resumed run goes on counting where it stopped.
@@ -20,19 +20,28 @@ from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.parameters import judge_of, simulator_mode
 
 CONNECTIONS = "LIC_MAX_CONNECTIONS"
+PROCESSES = "LIC_PROCESSES"
 BUDGET_USD = "LIC_BUDGET_USD"
 BUDGET_TOKENS = "LIC_BUDGET_TOKENS"
 
 MOST_CONNECTIONS = 4096
 """As in a registry entry's limits: each is a task of the event loop."""
 
+MOST_PROCESSES = 64
+
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_BOUNDS = {CONNECTIONS: (1, MOST_CONNECTIONS), PROCESSES: (1, MOST_PROCESSES)}
 Number = TypeVar("Number", int, float)
 
 
 def connections() -> int | None:
     """Conversations held at once, None = as the registry entry says. Raises ConfigError for what is no number."""
     return _number(CONNECTIONS, int)
+
+
+def processes() -> int:
+    """Processes that hold the conversations of a run, this one included. Raises ConfigError for what is no number."""
+    return _number(PROCESSES, int) or 1
 
 
 def budget_of(experiment: Experiment) -> Budget | None:
@@ -61,11 +70,15 @@ def automatic_budget(experiment: Experiment, model: ModelEntry, run_id: str, day
     return Budget(f"automatic:{scopes[smallest.per]}", smallest.budget_usd)
 
 
-def set_caps(max_connections: int | None = None, usd: float | None = None, tokens: int | None = None) -> None:
+def set_caps(
+    max_connections: int | None = None,
+    usd: float | None = None,
+    tokens: int | None = None,
+    processes: int | None = None,
+) -> None:
     """Set caps for this process; None leaves what the environment says."""
-    for name, value in ((CONNECTIONS, max_connections), (BUDGET_USD, usd), (BUDGET_TOKENS, tokens)):
-        if value is not None:
-            os.environ[name] = str(value)
+    named = {CONNECTIONS: max_connections, BUDGET_USD: usd, BUDGET_TOKENS: tokens, PROCESSES: processes}
+    os.environ.update({name: str(value) for name, value in named.items() if value is not None})
 
 
 def paid_models(experiment: Experiment, model: ModelEntry) -> list[str]:
@@ -115,8 +128,9 @@ def _number(name: str, kind: Callable[[str], Number]) -> Number | None:
         raise ConfigError(f"{name}={text} is no number") from error
     if not isfinite(value):
         raise ConfigError(f"{name}={text} is no number; leave it unset for no cap")
-    if value < 0 or (name == CONNECTIONS and value < 1):
+    least, most = _BOUNDS.get(name, (0, None))
+    if value < least:
         raise ConfigError(f"{name}={text} is too small")
-    if name == CONNECTIONS and value > MOST_CONNECTIONS:
-        raise ConfigError(f"{name}={text} is too large: at most {MOST_CONNECTIONS}")
+    if most is not None and value > most:
+        raise ConfigError(f"{name}={text} is too large: at most {most}")
     return value

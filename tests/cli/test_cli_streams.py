@@ -83,6 +83,19 @@ def test_a_line_of_progress_says_calls_and_spend(usd: float, unpriced: int, spen
     assert told == f"  math x m: 6/10, 1 in error, 10 calls/s{spend}, about 4 s left"
 
 
+def test_the_processes_of_a_run_are_shown_as_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lic_pipeline.cli.progress.QUIET_SECONDS", 0.0)
+    progress = Progress("math x m", total=10, already=1, finished=2, calls=20, cost_usd=0.5)
+    progress.beside[0] = Progress("math x m", 10, finished=3, failed=1, calls=30, cost_usd=0.75, unpriced_tokens=12)
+    with Display() as display:
+        display.show(progress)
+    assert display.calls == 50
+    assert "math x m: 7/10, 1 in error," in (line := capsys.readouterr().err)
+    assert ", $1.25 + 12 tokens, price unknown," in line
+
+
 def test_a_run_of_a_model_without_a_price_shows_its_tokens_on_plain_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ PAID = ModelEntry(alias="paid", id="openai/gpt-4o-mini")
 
 @pytest.fixture(autouse=True)
 def no_caps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (caps.CONNECTIONS, caps.BUDGET_USD, caps.BUDGET_TOKENS):
+    for name in (caps.CONNECTIONS, caps.PROCESSES, caps.BUDGET_USD, caps.BUDGET_TOKENS):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -55,18 +55,22 @@ def test_a_paid_model_needs_a_budget_or_a_yes(monkeypatch: pytest.MonkeyPatch) -
     assert (budget.scope, budget.usd, budget.tokens) == ("experiment:one", None, 1000)
 
 
+READ = {caps.CONNECTIONS: caps.connections, caps.PROCESSES: caps.processes}
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         *((caps.BUDGET_USD, value) for value in ("much", "-1", "nan", "inf")),
         *((caps.BUDGET_TOKENS, value) for value in ("1.5", "-1", "nan")),
         *((caps.CONNECTIONS, value) for value in ("0", "-2", "99999999")),
+        *((caps.PROCESSES, value) for value in ("0", "1.5", "65")),
     ],
 )
 def test_a_cap_that_is_no_number_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=name):
-        (caps.connections if name == caps.CONNECTIONS else lambda: caps.budget_of(SCRIPTED))()
+        READ.get(name, lambda: caps.budget_of(SCRIPTED))()
 
 
 def opted_in(alias: str, usd: float, per: str) -> ModelEntry:

@@ -232,8 +232,9 @@ def test_what_another_process_paid_for_after_this_one_looked_is_not_paid_again(t
             hold(plan, tmp_path, by_turn(TALK, AccessError("stop")))
         voice = ScriptedVoice(by_turn("never asked", RIGHT))
         with speaking(voice):
-            outcome = asyncio.run(engine.Engine(work, 2).run())
-    assert outcome.complete
+            alone = engine.Engine(work, 2)
+            asyncio.run(alone.run())
+    assert alone.outcome().complete
     assert [stage.turn for stage in voice.stages] == [2, 3]
 
 

@@ -1,7 +1,7 @@
 """Small plans of our own math items for runs against the fault server, and a process that carries one out.
 
-``python plans.py HOME URL ITEMS [CONNECTIONS]`` holds the plan and prints its outcome; a test may kill it at any
-moment. Not a test module.
+``python plans.py HOME URL ITEMS [CONNECTIONS [PROCESSES]]`` holds the plan and prints its outcome; a test may
+kill it at any moment. Not a test module.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ def main() -> None:
     """Carry out the plan and print counts as JSON."""
     home, url, items = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     connections = int(sys.argv[4]) if len(sys.argv) > 4 else 16
+    processes = int(sys.argv[5]) if len(sys.argv) > 5 else 1
     plan = math_plan(entry_at(url, limits={"concurrency": connections}), items)
     with Ledger.open(home / "ledger") as ledger:
-        outcome = run(plan, ledger, home / "lake", max_connections=connections)
+        outcome = run(plan, ledger, home / "lake", max_connections=connections, processes=processes)
     print(json.dumps({"held": outcome.held, "already": outcome.already, "missing": dict(outcome.missing)}))
 
 

@@ -37,6 +37,11 @@ class Database:
     place: str
     file: Path | None
 
+    @property
+    def address(self) -> str:
+        """File or URL to open the same ledger by, password included."""
+        return str(self.file) if self.file else self.writer.url.render_as_string(hide_password=False)
+
     def dispose(self) -> None:
         """Close all connections."""
         self.writer.dispose()

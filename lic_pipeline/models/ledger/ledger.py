@@ -81,6 +81,11 @@ class Ledger:
         """File or URL (without password) of this ledger."""
         return self._database.place
 
+    @property
+    def address(self) -> str:
+        """What another process opens this ledger by. It may hold a password: for pipes, never for messages."""
+        return self._database.address
+
     def close(self) -> None:
         """Make everything durable and release all claims. Raises StorageError if queued rows could not be stored."""
         self._close_quietly()

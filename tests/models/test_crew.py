@@ -1,0 +1,222 @@
+"""A run of several processes: one plan, each call made once, ended together, none left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_server import FaultServer
+from plans import entry_at, math_plan, transcripts
+
+from lic_pipeline import errors
+from lic_pipeline.errors import BudgetReachedError, ConfigError, LicError
+from lic_pipeline.models.budget import Budget
+from lic_pipeline.models.ledger import Ledger
+from lic_pipeline.simulation.crew import Crew, crew
+from lic_pipeline.simulation.crew.order import Order
+from lic_pipeline.simulation.engine import run
+from lic_pipeline.simulation.outcome import Outcome, Progress
+from lic_pipeline.simulation.progress import listening
+
+WORKER = Path(__file__).resolve().parent.parent / "support" / "plans.py"
+MEMBER = "lic_pipeline.simulation.crew.member"
+ITEMS = 110
+"""Three conversations each: more than one process claims at a time."""
+CONNECTIONS = 8
+SLOWLY = 0.4
+"""Seconds a reply takes until all processes are at work: one may take its time to start."""
+QUICKLY = 0.01
+
+
+def hold(home: Path, server: FaultServer, processes: int, **options: Any) -> Outcome:
+    plan = math_plan(entry_at(server.url), ITEMS)
+    with Ledger.open(home / "ledger") as ledger:
+        return run(plan, ledger, home / "lake", max_connections=CONNECTIONS, processes=processes, **options)
+
+
+def start(home: Path, server: FaultServer, items: int = ITEMS) -> subprocess.Popen[str]:
+    command = [sys.executable, str(WORKER), str(home), server.url, str(items), str(CONNECTIONS), "2"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def members_of(parent: int) -> list[int]:
+    """Processes of a crew whose first process this is."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            command = (folder / "cmdline").read_bytes().decode()
+            status = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if MEMBER in command and int(status[1]) == parent:
+            found.append(int(folder.name))
+    return found
+
+
+def until(reached: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert reached()
+
+
+def is_over(pid: int) -> bool:
+    """The process is gone, or only its parent has yet to hear of it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def at_work(process: subprocess.Popen[str], home: Path) -> int:
+    """The pid of the one member, once it has claimed conversations."""
+    until(lambda: bool(members_of(process.pid)))
+    (member,) = members_of(process.pid)
+
+    def has_claims() -> bool:
+        with Ledger.open(home / "ledger") as ledger, ledger._database.reader.connect() as connection:
+            owners = connection.exec_driver_sql("SELECT DISTINCT owner FROM conversations").scalars()
+            return any(f":{member}:" in owner for owner in owners if owner)
+
+    until(has_claims)
+    return member
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Transcripts and calls of one undisturbed process."""
+    home = tmp_path_factory.mktemp("calm")
+    with FaultServer() as server:
+        assert hold(home, server, 1).complete
+        return transcripts(home / "lake", math_plan(entry_at(server.url), ITEMS)), server.answered
+
+
+def check_same(home: Path, server: FaultServer, calm: Any) -> None:
+    wanted, calls = calm
+    assert transcripts(home / "lake", math_plan(entry_at(server.url), ITEMS)) == wanted
+    with Ledger.open(home / "ledger") as ledger:
+        assert ledger.totals().overall.calls == calls
+
+
+def test_two_processes_hold_one_plan_and_are_counted_together(tmp_path: Path, serve: Any, calm: Any) -> None:
+    server: FaultServer = serve(chance={"500": 0.05}, delay_s=SLOWLY)
+    told: list[Progress] = []
+
+    def hear(progress: Progress) -> None:
+        told.append(progress.overall)
+        if progress.beside:
+            server.delay_s = QUICKLY
+
+    with listening(hear):
+        outcome = hold(tmp_path, server, 2)
+    assert (outcome.total, outcome.already, outcome.held, outcome.missing) == (3 * ITEMS, 0, 3 * ITEMS, {})
+    assert outcome.calls == server.answered
+    assert server.repeats == 0
+    assert server.delay_s == QUICKLY, "the other process did nothing"
+    assert told[-1].calls > 0.5 * server.answered
+    check_same(tmp_path, server, calm)
+    assert hold(tmp_path, server, 2) == Outcome(3 * ITEMS, 3 * ITEMS, 0, 0)
+    assert members_of(os.getpid()) == []
+
+
+def test_a_member_that_is_killed_is_gone_on_for(tmp_path: Path, serve: Any, calm: Any) -> None:
+    server: FaultServer = serve(delay_s=SLOWLY)
+    process = start(tmp_path, server)
+    os.kill(at_work(process, tmp_path), signal.SIGKILL)
+    server.delay_s = QUICKLY
+    output, said = process.communicate(timeout=60)
+    assert json.loads(output)["missing"] == {}
+    assert "a process of the run has ended (exit code -9); the others go on for it" in said
+    assert server.repeats <= CONNECTIONS // 2
+    check_same(tmp_path, server, calm)
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
+def test_they_end_together_and_a_rerun_goes_on(tmp_path: Path, serve: Any, calm: Any, number: int) -> None:
+    server: FaultServer = serve(delay_s=SLOWLY)
+    process = start(tmp_path, server)
+    member = at_work(process, tmp_path)
+    process.send_signal(number)
+    server.delay_s = QUICKLY
+    process.communicate(timeout=5)
+    assert process.returncode != 0
+    # Killed, the first process cannot tell the other: that one finishes what is under way, every call of it stored.
+    until(lambda: is_over(member), seconds=30 if number == signal.SIGKILL else 1)
+    assert server.answered < calm[1], "the plan was too small to be stopped in"
+    assert hold(tmp_path, server, 1).complete
+    assert server.repeats <= CONNECTIONS
+    check_same(tmp_path, server, calm)
+
+
+def test_the_budget_holds_for_all_of_them(tmp_path: Path, serve: Any) -> None:
+    server: FaultServer = serve(delay_s=0.05)
+    per_call = 60  # the fault server counts words: a call of these items has some 50 to 90 tokens
+    cap = 200 * per_call
+    with pytest.raises(BudgetReachedError):
+        hold(tmp_path, server, 2, budget=Budget("experiment:faults", tokens=cap))
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        _, tokens = ledger.budget("experiment:faults")
+    assert cap <= tokens <= cap + CONNECTIONS * 5 * per_call
+    assert members_of(os.getpid()) == []
+
+
+def _order(home: Path, plan_items: int = 2) -> Order:
+    return Order.of(math_plan(entry_at("http://127.0.0.1:9/v1"), plan_items), str(home / "ledger"), home, 1, None)
+
+
+@pytest.mark.parametrize("name", crew.STOPS_ALL)
+def test_what_stops_one_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    details = ["c", "k", "parameters"] if name == "DriftError" else ["told"]
+    script = f"import sys; sys.stdin.readline(); print({json.dumps({'error': name, 'with': details})!r}); sys.exit(3)"
+    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", script))
+    others = Crew([_order(tmp_path)], 1)
+    with others.at_work(Progress("", 0)):
+        until(lambda: others.fatal is not None)
+    assert type(others.fatal) is getattr(errors, name)
+    assert str(others.fatal) == str(getattr(errors, name)(*details))
+
+
+def test_another_end_of_one_is_told_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = """import sys; print('{"error": "InputError", "with": ["no such file"]}'); sys.exit(2)"""
+    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", script))
+    others = Crew([_order(tmp_path)], 1)
+    with others.at_work(Progress("", 0)):
+        pass
+    assert others.fatal is None
+    assert "(InputError: no such file); the others go on for it" in caplog.text
+
+
+def test_an_order_makes_the_same_plan_or_none(tmp_path: Path) -> None:
+    order = _order(tmp_path)
+    again = Order.model_validate_json(order.model_dump_json())
+    assert again == order
+    wanted = math_plan(entry_at("http://127.0.0.1:9/v1"), 2)
+    assert again.plan().specs == wanted.specs
+    with pytest.raises(ConfigError, match="other conversations"):
+        again.model_copy(update={"items": again.items[:1]}).plan()
+
+
+def test_connections_are_shared_out(tmp_path: Path) -> None:
+    plan = math_plan(entry_at("http://127.0.0.1:9/v1"), 2)
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        others = Crew.of(plan, ledger, tmp_path, 8, None, 3)
+        assert [others.own_share, *(order.connections for order in others._orders)] == [3, 3, 2]
+        assert Crew.of(plan, ledger, tmp_path, 8, None, 1)._orders == []
+
+
+def test_every_error_that_stops_all_is_one_of_ours() -> None:
+    assert all(issubclass(getattr(errors, name), LicError) for name in crew.STOPS_ALL)
