@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from lic_pipeline.errors import ConfigError, StorageError
@@ -24,6 +24,7 @@ from lic_pipeline.models.redaction import redact_message
 
 FILE_NAME = "ledger.sqlite"
 BUSY_SECONDS = 60.0
+_LOOK_AGAIN_SECONDS = 0.0005
 _CHECKED_BYTES = 32 * 1024 * 1024
 """Files up to this size are checked in full when opened (about 0.1 s); larger ones by their page count."""
 
@@ -78,7 +79,7 @@ def _open_sqlite(file: Path) -> Database:
         ) from error
     if file.is_dir():
         raise StorageError(f"{file} is a folder where the ledger file should be; move it away")
-    engines = [_sqlite_engine(file, begin) for begin in ("BEGIN IMMEDIATE", "BEGIN")]
+    engines = [_sqlite_engine(file, begin) for begin in (_begin_writing, _begin_reading)]
     database = Database(engines[0], engines[1], str(file), file)
     try:
         with storage_errors(database.place):
@@ -89,7 +90,7 @@ def _open_sqlite(file: Path) -> Database:
     return database
 
 
-def _sqlite_engine(file: Path, begin: str) -> Engine:
+def _sqlite_engine(file: Path, begin: Callable[[Connection], None]) -> Engine:
     engine = create_engine(
         URL.create("sqlite", database=str(file)),
         poolclass=QueuePool,
@@ -109,9 +110,33 @@ def _sqlite_engine(file: Path, begin: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        begin(connection)
 
     return engine
+
+
+def _begin_reading(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _begin_writing(connection: Connection) -> None:
+    """Begin as soon as another process has ended its transaction.
+
+    SQLite's own waiting sleeps for up to 0.1 s, in which whoever has just written writes again: the other one starves.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                return
+            except OperationalError as error:
+                if "locked" not in str(error.orig) or time.monotonic() > until:
+                    raise
+                time.sleep(_LOOK_AGAIN_SECONDS)
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000:.0f}")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
