@@ -59,7 +59,8 @@ SystemPrompt = Annotated[
     Path | None, typer.Option("--system-prompt", help="File whose text follows the task's system prompt.")
 ]
 Connections = Annotated[
-    int | None, typer.Option("--max-connections", "-C", min=1, max=4096, help="Conversations held at once.")
+    int | None,
+    typer.Option("--max-connections", "-C", min=1, max=4096, help="Calls in flight at once, over all roles."),
 ]
 Processes = Annotated[
     int | None,

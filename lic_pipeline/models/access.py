@@ -1,4 +1,7 @@
-"""All models of one run: a call path per entry, one limit per provider and key, one budget, one heartbeat."""
+"""All models of one run: a call path per entry, one limit per provider and key, one budget, one heartbeat.
+
+The run as a whole may have a limit too: calls in flight to whichever model.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,9 @@ logger = logging.getLogger("lic")
 class ModelAccess:
     """Opens call paths on the running event loop. ``close`` it on the same loop."""
 
-    def __init__(self, ledger: Ledger, budget: Budget | None = None) -> None:
+    def __init__(self, ledger: Ledger, budget: Budget | None = None, connections: int | None = None) -> None:
         self._ledger = ledger
+        self._slots = None if connections is None else asyncio.Semaphore(connections)
         self._watch = None if budget is None else BudgetWatch(budget, ledger)
         self._paths: dict[str, CallPath] = {}
         self._limits: dict[str, AdaptiveLimit] = {}
@@ -37,7 +41,9 @@ class ModelAccess:
         """The call path of an entry, opened at its first use. Raises ConfigError (no key, unknown provider)."""
         if entry.alias not in self._paths:
             client = await open_client(entry, entry.limits.concurrency)
-            self._paths[entry.alias] = CallPath(entry, client, self._limit(entry), self._ledger, self._watch)
+            self._paths[entry.alias] = CallPath(
+                entry, client, self._limit(entry), self._ledger, self._watch, self._slots
+            )
         if self._heartbeat is None:
             self._heartbeat = asyncio.create_task(heartbeat(lambda: self.paths))
         return self._paths[entry.alias]

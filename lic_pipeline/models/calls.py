@@ -6,6 +6,7 @@ Every HTTP attempt becomes a row of ``tries``. The reply itself is stored by the
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -64,7 +65,7 @@ class _Spent:
 
 
 class CallPath:
-    """Calls to one registry entry, from one event loop."""
+    """Calls to one registry entry, from one event loop. ``slots``: calls in flight of the run, whatever the entry."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class CallPath:
         limit: AdaptiveLimit,
         records: CallRecords,
         watch: BudgetWatch | None = None,
+        slots: asyncio.Semaphore | None = None,
     ) -> None:
         self.entry = entry
         self.client = client
@@ -81,6 +83,7 @@ class CallPath:
         self._watch = watch
         self._price = price_of(entry)
         self._own = asyncio.Semaphore(entry.limits.concurrency)
+        self._slots: AbstractAsyncContextManager[None] = nullcontext() if slots is None else slots
         self._requests = Bucket(entry.limits.rpm) if entry.limits.rpm else None
         self._tokens = Bucket(entry.limits.tpm) if entry.limits.tpm else None
         self._pauses = Pauses(entry.patience)
@@ -158,7 +161,7 @@ class CallPath:
 
     async def _attempt(self, request: ModelRequest, conversation_id: str, key: CallKey, spent: _Spent) -> Reply:
         estimate = estimate_request(request) if self._tokens is not None else 0
-        async with self._own:
+        async with self._own, self._slots:
             await self._limit.acquire()
             try:
                 await self._take_turn(estimate)

@@ -39,6 +39,8 @@ CLAIM_BATCH = 256
 CLAIMED_AT_ONCE = CLAIM_BATCH // 2
 SCORING_THREADS = 4
 POLL_SECONDS = 0.25
+SPARE = 2
+"""One conversation more for every so many connections: they call while others wait for a reply to be durable."""
 
 Entry = tuple[Family, Mapping[str, StoredConversation]]
 """A claimed family with what the ledger holds of it."""
@@ -102,6 +104,7 @@ class Engine:
         self.work = work
         self.plan = work.plan
         self.connections = connections
+        self.conversations = connections + connections // SPARE
         label = f"{work.plan.task.name} x {work.plan.model.alias}"
         self.tally = Tally(Progress(label, work.total, already=len(work.settled)))
         self.sink = Sink(work.store, work.ledger)
@@ -126,7 +129,7 @@ class Engine:
         """Do all work; raises the first fatal error after everything finished is stored."""
         executor = ScoringThreads(SCORING_THREADS)
         try:
-            voice = await open_voice(self.plan, self.work.ledger, executor, self._budget)
+            voice = await open_voice(self.plan, self.work.ledger, executor, self._budget, self.connections)
             try:
                 await self._work_through(voice, executor)
             finally:
@@ -176,7 +179,7 @@ class Engine:
     async def _pass_over(self, families: Sequence[Family], holder: FamilyHolder) -> None:
         """Claim and hold these families; those claimed by another process end up in ``elsewhere``."""
         queue: asyncio.Queue[Entry | None] = asyncio.Queue(self.connections)
-        workers = [asyncio.ensure_future(self._worker(queue, holder)) for _ in range(self.connections)]
+        workers = [asyncio.ensure_future(self._worker(queue, holder)) for _ in range(self.conversations)]
         producer = asyncio.ensure_future(self._produce(families, queue))
         tasks = [producer, *workers]
         try:
@@ -205,7 +208,7 @@ class Engine:
             for family in mine:
                 names = [spec.conversation_id for spec in family.specs]
                 await queue.put((family, {name: stored[name] for name in names if name in stored}))
-        for _ in range(self.connections):
+        for _ in range(self.conversations):
             await queue.put(None)
 
     async def _worker(self, queue: asyncio.Queue[Entry | None], holder: FamilyHolder) -> None:

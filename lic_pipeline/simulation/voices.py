@@ -88,15 +88,20 @@ class ClientVoice:
         await self._access.close()
 
 
-async def open_voice(plan: Plan, ledger: Ledger, executor: Executor, budget: Budget | None = None) -> Voice:
-    """The voice of the plan's model, ready to speak. Raises ConfigError: no key, or a budget that cannot hold."""
+async def open_voice(
+    plan: Plan, ledger: Ledger, executor: Executor, budget: Budget | None = None, connections: int | None = None
+) -> Voice:
+    """The voice of the plan's model, ready to speak; ``connections``: calls in flight over all roles.
+
+    Raises ConfigError: no key, or a budget that cannot hold.
+    """
     if plan.model.is_persona:
         instructions = [item.instruction for item in plan.items.values()]
         menus, missing = await asyncio.to_thread(load_menus, plan.task, instructions, ledger, executor)
         return PersonaVoice(plan, menus, missing)
     budget = budget or Budget(f"experiment:{plan.experiment.name}")
     require_countable(budget, [plan.model, *role_models(plan.experiment, plan.model)])
-    access = ModelAccess(ledger, budget)
+    access = ModelAccess(ledger, budget, connections)
     try:
         path = await access.path(plan.model)
         return ClientVoice(plan, access, path, await _roles(plan, access), budget.scope)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fault_server import FaultServer
 from plans import entry_at, math_plan
-from playing import faithful_user, role_of, untold
+from playing import faithful_user, played_answer, role_of, untold
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.lake.conversations import ConversationStore
@@ -199,6 +199,17 @@ def test_a_reply_that_gives_orders_stays_data(hold: Any) -> None:
         for body in cast.bodies[role]:
             assert json.dumps(order)[1:-1] in body["messages"][0]["content"]
     assert [piece["id"] for piece in untold(cast.bodies["user"][0])] == [2, 3, 4]
+
+
+def test_connections_are_those_of_the_run_over_all_roles(tmp_path: Path, serve: Any, lic_home: Path) -> None:
+    server: FaultServer = serve(answer=played_answer, delay_s=0.01)
+    lic_home.mkdir(exist_ok=True)
+    lines = [f"  - {{alias: {name}, id: local/{name}, base_url: '{server.url}'}}" for name in ("user", "system")]
+    user_registry().write_text("\n".join(["models:", *lines]) + "\n")
+    plan = math_plan(entry_at(server.url), 6, simulator="llm", user_model="user", system_model="system")
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        assert run(plan, ledger, tmp_path / "lake", max_connections=3).complete
+    assert server.most_in_flight == 3
 
 
 def test_spending_of_all_roles_is_counted(tmp_path: Path, hold: Any) -> None:
