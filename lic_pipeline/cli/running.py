@@ -32,7 +32,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Caps:
-    """What a command allows a run: conversations at once, spending (or any), asking anew on drift, processes."""
+    """What a command allows a run: calls in flight, spending (or any), asking anew on drift, processes."""
 
     connections: int | None = None
     usd: float | None = None

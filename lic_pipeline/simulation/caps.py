@@ -1,4 +1,4 @@
-"""Caps of a run that are no part of its experiment: conversations at once, processes, and what may be spent.
+"""Caps of a run that are no part of its experiment: calls in flight at once, processes, and what may be spent.
 
 They come from the environment, so that the command line, the UI and schedules share one way in; the command line sets
 them for its own process. The scope of a budget is the experiment: a resumed run goes on counting where it stopped.
@@ -35,7 +35,7 @@ Number = TypeVar("Number", int, float)
 
 
 def connections() -> int | None:
-    """Conversations held at once, None = as the registry entry says. Raises ConfigError for what is no number."""
+    """Calls in flight at once over all roles, None = as the registry entry says. Raises ConfigError for what is no number."""
     return _number(CONNECTIONS, int)
 
 
