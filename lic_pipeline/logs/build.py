@@ -27,7 +27,7 @@ from lic_pipeline.records import (
     Turn,
     Verdict,
 )
-from lic_pipeline.simulation.conversation import conversation_flags
+from lic_pipeline.simulation.appraisal import conversation_flags
 from lic_pipeline.tasks.protocol import Task
 
 IMPORT_SEMANTICS = 1

@@ -35,7 +35,7 @@ Number = TypeVar("Number", int, float)
 
 
 def connections() -> int | None:
-    """Calls in flight at once over all roles, None = as the registry entry says. Raises ConfigError for what is no number."""
+    """Calls in flight over all roles, None = as the registry entry says. Raises ConfigError for what is no number."""
     return _number(CONNECTIONS, int)
 
 

@@ -16,7 +16,6 @@ from lic_pipeline.prompts import render, template
 from lic_pipeline.records import (
     DERIVED,
     SINGLE_TURN,
-    Attempt,
     Conversation,
     Instruction,
     Json,
@@ -25,16 +24,15 @@ from lic_pipeline.records import (
     Setting,
     Shard,
     StopReason,
-    Strategy,
     Turn,
 )
-from lic_pipeline.scoring.verdicts import judge_stamp
+from lic_pipeline.simulation.appraisal import Appraiser, conversation_flags
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.parameters import PER_CONVERSATION, provider_seed
 from lic_pipeline.simulation.plan import Approved, ConversationSpec, shards_in_order
-from lic_pipeline.simulation.roles.scripted import Roles, RuleClassifier, Utterance
+from lic_pipeline.simulation.roles.scripted import Roles, Utterance
 from lic_pipeline.simulation.spoken import spoken
 from lic_pipeline.tasks.messages import bullets
 from lic_pipeline.tasks.protocol import Task
@@ -52,8 +50,6 @@ class Stage:
     shards: int
     revealed: int
 
-
-Flags = tuple[str, ...]
 
 Speak = Callable[[ModelRequest, Stage], Awaitable[Reply]]
 """Sends a request to the assistant."""
@@ -94,8 +90,7 @@ class ConversationLoop:
         self._history = HistoryHash()
         self._system = ""
         self.stop_reason: StopReason | None = None
-        self._stamp = judge_stamp(cast.task, self.instruction)
-        self._stamps: set[str] = set()
+        self._appraiser = Appraiser(cast.task, cast.roles, cast.grader, self.instruction, journal)
         self._fixed_fields: dict[str, str] = {}
         self._parameters = self._seeded(cast.parameters)
 
@@ -186,7 +181,7 @@ class ConversationLoop:
         reply = await self._ask(number, message, utterance)
         self._remember(message)
         self._remember(Message(role="assistant", content=spoken(reply)))
-        strategy, rule, attempt, flags = await self._judge(number, reply)
+        worth = await self._appraiser.appraise(number, reply)
         self.turns.append(
             Turn(
                 turn=number,
@@ -196,10 +191,10 @@ class ConversationLoop:
                 forced=utterance.forced,
                 user_flags=utterance.flags,
                 reply=reply,
-                strategy=strategy,
-                rule_strategy=rule,
-                attempt=attempt,
-                system_flags=flags,
+                strategy=worth.strategy,
+                rule_strategy=worth.rule_strategy,
+                attempt=worth.attempt,
+                system_flags=worth.flags,
             )
         )
 
@@ -215,33 +210,6 @@ class ConversationLoop:
         stage = Stage(self.spec, number, len(self.shards), out)
         return await self.journal.call(CallKey("assistant", number), fields, lambda: self.cast.speak(request, stage))
 
-    async def _judge(self, number: int, reply: Reply) -> tuple[Strategy, Strategy, Attempt | None, Flags]:
-        stored = self.journal.decision("turn", number)
-        if stored is not None:
-            attempt = None if stored["attempt"] is None else Attempt.model_validate(stored["attempt"])
-            self._stamps.add(stored.get("judged_by", ""))
-            flags = tuple(stored.get("system_flags", ()))
-            return Strategy(stored["strategy"]), Strategy(stored["rule_strategy"]), attempt, flags
-        rule = self.cast.task.label(reply, self.instruction)
-        classifier = self.cast.roles.classifier
-        strategy = rule
-        if not isinstance(classifier, RuleClassifier):
-            strategy = await classifier.label(self.cast.task, self.instruction, reply, number, self.journal)
-        attempt = await self.cast.grader.attempt(self.instruction, reply, strategy, number, self.journal)
-        flags = self._system_flags(number)
-        value = turn_decision(strategy, rule, attempt, self._stamp, flags)
-        self.journal.decide("turn", number, value, str(self.cast.task.scorer_version))
-        return strategy, rule, attempt, flags
-
-    def _system_flags(self, number: int) -> Flags:
-        """What a system model needed a second call or the rules for."""
-        trouble: dict[str, CallKey | tuple[str, int]] = {
-            "label_reasked": CallKey("classifier", number, 1),
-            "label_fallback": ("classifier_fallback", number),
-            "extractor_reasked": CallKey("extractor", number, 1),
-        }
-        return tuple(name for name, what in trouble.items() if self.journal.used(what))
-
     def _seeded(self, parameters: dict[str, Json]) -> dict[str, Json]:
         if parameters.get("seed") != PER_CONVERSATION:
             return parameters
@@ -256,10 +224,6 @@ class ConversationLoop:
             return False
         attempt = self.turns[-1].attempt
         return attempt is not None and attempt.verdict is not None and attempt.verdict.correct
-
-    def _judged_by(self) -> str:
-        """Stamp of the turns' judgements; of several the one that is not today's, so that it is looked at again."""
-        return min(self._stamps - {self._stamp}, default=self._stamp)
 
     def _conversation(self) -> Conversation:
         spec = self.spec
@@ -279,35 +243,5 @@ class ConversationLoop:
             turns=tuple(self.turns),
             stop_reason=self.stop_reason,
             flags=conversation_flags(self.turns),
-            judged_by=self._judged_by(),
+            judged_by=self._appraiser.judged_by,
         )
-
-
-def turn_decision(strategy: Strategy, rule: Strategy, attempt: Attempt | None, judged_by: str, flags: Flags) -> Json:
-    """What was decided about a reply, as the ledger keeps it."""
-    return {
-        "strategy": str(strategy),
-        "rule_strategy": str(rule),
-        "attempt": None if attempt is None else attempt.model_dump(mode="json"),
-        "judged_by": judged_by,
-        **({"system_flags": list(flags)} if flags else {}),
-    }
-
-
-def conversation_flags(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """What happened in a conversation that a reader of its score must know, sorted."""
-    flags: set[str] = set()
-    for turn in turns:
-        flags.update(turn.user_flags)
-        flags.update(turn.reply.flags)
-        if turn.reply.finish_reason == "length":
-            flags.add("truncated")
-        if turn.reply.finish_reason == "content_filter":
-            flags.add("content_filter")
-        if turn.strategy is Strategy.REFUSAL:
-            flags.add("refusal")
-        if not turn.reply.text.strip() and not turn.reply.tool_calls:
-            flags.add("empty_reply")
-        if turn.attempt is not None and turn.attempt.gate == "ungated":
-            flags.add("ungated")
-    return tuple(sorted(flags))

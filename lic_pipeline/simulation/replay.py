@@ -18,7 +18,8 @@ from lic_pipeline.models.ledger.records import CallKey, StoredConversation
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.records import Conversation, Json, Reply, StopReason
-from lic_pipeline.simulation.conversation import Cast, ConversationLoop, Stage, turn_decision
+from lic_pipeline.simulation.appraisal import Worth, turn_decision
+from lic_pipeline.simulation.conversation import Cast, ConversationLoop, Stage
 from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.journal import Journal, Send
 from lic_pipeline.simulation.parameters import assistant_parameters, simulator_mode
@@ -139,7 +140,7 @@ class _Restored(Journal):
         if kind != "turn" or known is None:
             return None
         attempt = known.attempt
-        value = turn_decision(known.strategy, known.rule_strategy, attempt, self._judged_by, known.system_flags)
+        value = turn_decision(Worth(known.strategy, known.rule_strategy, attempt, known.system_flags), self._judged_by)
         self.decide("turn", turn, value, "0" if attempt is None else str(attempt.scorer_version))
         return value
 
