@@ -10,22 +10,18 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
-
-from sqlalchemy import Connection
 
 from lic_pipeline.models.ledger import reads
 from lic_pipeline.models.ledger.batch import Batches
 from lic_pipeline.models.ledger.claims import CHUNK, Claims, Won, server_clock_offset
 from lic_pipeline.models.ledger.database import Database, open_database, storage_errors
 from lic_pipeline.models.ledger.owner import new_owner
-from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey, CallTotals, StoredConversation, Totals
+from lic_pipeline.models.ledger.reader import LedgerReader, RecentVerdicts
+from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey
 from lic_pipeline.models.ledger.rows import Spend, encode, new_call
 from lic_pipeline.models.ledger.schema import prepare_schema
 from lic_pipeline.models.ledger.statements import chunks
@@ -36,22 +32,17 @@ from lic_pipeline.records import Json
 
 LEASE_SECONDS = 60.0
 HEARTBEAT_SECONDS = 15.0
-_VERDICTS_IN_MEMORY = 20_000
 _DETAIL_CHARACTERS = 2000
 
-Answer = TypeVar("Answer")
 
-
-class Ledger:
+class Ledger(LedgerReader):
     """Durable calls, decisions, claims, budgets and caches. Use ``Ledger.open``; close it, or use it in ``with``."""
 
     def __init__(self, database: Database, claims: Claims) -> None:
-        self._database = database
         self._claims = claims
         self._batches = Batches(database, claims)
-        self._writer = Writer(self._batches)
-        self._verdicts: OrderedDict[str, dict[str, Json]] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__(database, Writer(self._batches))
+        self._verdicts = RecentVerdicts()
         self._blobs: set[str] = set()
         self._live: set[str] = set()
         atexit.register(self._close_quietly)
@@ -75,11 +66,6 @@ class Ledger:
         except BaseException:
             database.dispose()
             raise
-
-    @property
-    def place(self) -> str:
-        """File or URL (without password) of this ledger."""
-        return self._database.place
 
     @property
     def address(self) -> str:
@@ -107,33 +93,7 @@ class Ledger:
         self._writer.close()
         self._database.dispose()
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
-    def states(self, ids: Iterable[str]) -> dict[str, str]:
-        """State (open, done, error:<class>) of each known conversation among ``ids``."""
-        return self._read(lambda connection: reads.read_states(connection, list(ids)))
-
-    def ids(self, state: str | None = None) -> list[str]:
-        """Ids of all known conversations, or of those in ``state`` (exactly, as ``error:timeout``), in order."""
-        return self._read(lambda connection: reads.read_ids(connection, state))
-
-    def load(self, ids: Sequence[str]) -> dict[str, StoredConversation]:
-        """Known conversations among ``ids``; of each call and decision the row of the latest epoch."""
-        return self._read(lambda connection: reads.read_conversations(connection, list(ids))) if ids else {}
-
-    def totals(self) -> Totals:
-        """Sums over the whole ledger, over all processes and runs."""
-        return self._read(reads.read_totals)
-
-    def spend(self, ids: Iterable[str]) -> dict[str, CallTotals]:
-        """Sums of the calls of these conversations by role, all epochs: what was paid for them."""
-        return self._read(lambda connection: reads.read_spend(connection, list(ids)))
-
-    def calls(self) -> Iterator[dict[str, Json]]:
-        """Every call as it is stored (redacted), as plain JSON, ordered by key; memory stays flat."""
-        self._writer.call("flush", "", None)
-        with storage_errors(self.place), self._database.reader.connect() as connection:
-            yield from reads.read_calls(connection)
+    # -- upkeep and budgets --------------------------------------------------------------------------------------------
 
     def vacuum(self) -> Vacuumed:
         """Drop the texts of superseded epochs and give the space back; sums of calls, tokens and cost stay true.
@@ -144,25 +104,10 @@ class Ledger:
         with storage_errors(self.place):
             return vacuum(self._database, self._claims.owner)
 
-    def budget(self, scope: str) -> tuple[float, int]:
-        """USD and tokens that all processes have spent in ``scope`` by calls that are durable, read now."""
-        return self._peek(lambda connection: reads.read_budget(connection, scope))
-
     def budget_seen(self, scope: str) -> tuple[float, int]:
         """As ``budget``, at this process's last commit in ``scope``: free of charge, never more than one batch late."""
         seen = self._batches.rows.spent.get(scope)
         return self.budget(scope) if seen is None else seen
-
-    def _read(self, question: Callable[[Connection], Answer]) -> Answer:
-        """Ask a reader's connection, after everything queued before is durable (a reader sees its own writes)."""
-        if not self._writer.idle:
-            self._writer.call("flush", "", None)
-        return self._peek(question)
-
-    def _peek(self, question: Callable[[Connection], Answer]) -> Answer:
-        """Ask without waiting for what is queued: for questions asked while many calls are in flight."""
-        with storage_errors(self.place), self._database.reader.connect() as connection:
-            return question(connection)
 
     # -- claims and states --------------------------------------------------------------------------------------------
 
@@ -265,24 +210,18 @@ class Ledger:
             self._blobs.add(digest)
         return digest
 
-    def blob(self, digest: str) -> str | None:
-        """The text behind a hash, None when unknown."""
-        return self._read(lambda connection: reads.read_blob(connection, digest))
-
     def verdict(self, key: str) -> dict[str, Json] | None:
         """A cached verdict, None when unknown; the latest used ones are kept in memory."""
-        with self._lock:
-            known = self._verdicts.get(key)
+        known = self._verdicts.get(key)
         if known is None:
             known = self._peek(lambda connection: reads.read_verdict(connection, key))
         if known is not None:
-            self._remember(key, known)
+            self._verdicts.keep(key, known)
         return known
 
     def verdicts(self, keys: Sequence[str]) -> dict[str, dict[str, Json]]:
         """The cached ones among these verdicts, read together and not kept in memory."""
-        with self._lock:
-            found = {key: self._verdicts[key] for key in keys if key in self._verdicts}
+        found = {key: known for key in keys if (known := self._verdicts.get(key)) is not None}
         rest = [key for key in keys if key not in found]
         return {**found, **self._peek(lambda connection: reads.read_verdicts(connection, rest))} if rest else found
 
@@ -290,14 +229,7 @@ class Ledger:
         """Cache a costly verdict (queued)."""
         text = redact(encode(dict(value)))
         self._writer.put(Operation("verdict", "", (key, text)))
-        self._remember(key, json.loads(text))
-
-    def _remember(self, key: str, value: dict[str, Json]) -> None:
-        with self._lock:
-            self._verdicts[key] = value
-            self._verdicts.move_to_end(key)
-            if len(self._verdicts) > _VERDICTS_IN_MEMORY:
-                self._verdicts.popitem(last=False)
+        self._verdicts.keep(key, json.loads(text))
 
     # -- processes ----------------------------------------------------------------------------------------------------
 
