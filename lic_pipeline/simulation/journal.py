@@ -107,17 +107,12 @@ class Kept(NamedTuple):
 def as_kept(reply: Reply) -> Kept:
     """The reply as the ledger will keep it: a conversation and its replay must read the same text."""
     document = reply.model_dump(mode="json")
-    changes: dict[str, Json] = {}
-    for name in ("text", "reasoning", "model_returned"):
-        value = document[name]
-        if value and (clean := redact(value)) != value:
-            changes[name] = clean
-    if document["tool_calls"]:
-        # Nested, so its JSON is redacted, as the ledger does it with the whole reply.
-        calls = json.loads(redact(json.dumps(document["tool_calls"])))
-        if calls != document["tool_calls"]:
-            changes["tool_calls"] = calls
-    if changes:
-        document |= {**changes, "flags": [*document["flags"], "redacted"]}
-        reply = Reply.model_validate(document)
-    return Kept(reply, document, redact(encode(document)))
+    # As the words stand first: in JSON a line break before a key would hide where the key begins.
+    clean = {name: redact(document[name]) for name in ("text", "reasoning")}
+    plain = encode({**document, **clean})
+    redacted = redact(plain)
+    if redacted == plain and all(document[name] == value for name, value in clean.items()):
+        return Kept(reply, document, plain)
+    document = json.loads(redacted)
+    document["flags"].append("redacted")
+    return Kept(Reply.model_validate(document), document, encode(document))
