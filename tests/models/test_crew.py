@@ -18,8 +18,10 @@ from plans import entry_at, math_plan, transcripts
 
 from lic_pipeline import errors
 from lic_pipeline.errors import BudgetReachedError, ConfigError, LicError
+from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.ledger import Ledger
+from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.simulation.crew import Crew, crew
 from lic_pipeline.simulation.crew.order import Order
 from lic_pipeline.simulation.engine import run
@@ -198,6 +200,45 @@ def test_another_end_of_one_is_told_and_stops_nothing(
         pass
     assert others.fatal is None
     assert "(InputError: no such file); the others go on for it" in caplog.text
+
+
+NOISY = """
+import os, sys
+
+async def reply(messages):
+    print("to stdout", flush=True)
+    os.system("echo a child to stdout")
+    return f"read {sys.stdin.readline()!r}"
+"""
+
+
+def test_a_system_that_prints_and_reads_disturbs_neither_pipe(tmp_path: Path) -> None:
+    (tmp_path / "noisy_system.py").write_text(NOISY)
+    entry = ModelEntry(alias="noisy", id="python:noisy_system.reply")
+    order = Order.of(math_plan(entry, 2), str(tmp_path / "ledger"), tmp_path / "lake", 2, None)
+    member = subprocess.Popen(
+        crew.COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    with member:
+        assert member.stdin is not None
+        assert member.stdout is not None
+        assert member.stderr is not None
+        member.stdin.write(order.model_dump_json().encode() + b"\n")
+        member.stdin.flush()
+        reports = [json.loads(line) for line in member.stdout]
+        said = member.stderr.read().decode()
+    assert member.returncode == 0
+    assert reports[-1]["counts"]["finished"] == 6
+    assert said.count("to stdout\n") == 2 * reports[-1]["counts"]["calls"]
+    store = ConversationStore(tmp_path / "lake", "math", "noisy")
+    first = next(iter(store.read([spec.conversation_id for spec in order.plan().specs])))
+    assert first.turns[0].reply.text == "read ''"
+
+
+def test_a_member_whose_run_was_over_before_it_was_told_anything_ends_quietly() -> None:
+    ended = subprocess.run(crew.COMMAND, input=b"", capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 
 def test_an_order_makes_the_same_plan_or_none(tmp_path: Path) -> None:
