@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -200,6 +201,22 @@ def test_another_end_of_one_is_told_and_stops_nothing(
         pass
     assert others.fatal is None
     assert "(InputError: no such file); the others go on for it" in caplog.text
+
+
+def test_an_interrupt_while_the_others_finish_ends_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import sys, time; sys.stdin.read(); time.sleep(60)"
+    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", script))
+    others = Crew([_order(tmp_path)], 1)
+
+    def interrupt_once_told() -> None:
+        until(lambda: all(member.stdin is not None and member.stdin.closed for member in others._members))
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt_once_told)
+    with pytest.raises(KeyboardInterrupt), others.at_work(Progress("", 0)):
+        interrupting.start()
+    interrupting.join()
+    assert [member.poll() for member in others._members] == [-signal.SIGTERM]
 
 
 NOISY = """

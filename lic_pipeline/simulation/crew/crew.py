@@ -55,17 +55,20 @@ class Crew:
     def at_work(self, progress: Progress) -> Iterator[None]:
         """Have the crew work while the block lasts; its counts go to ``progress.beside``.
 
-        At the end of the block they finish what is under way; an interrupt ends them at once.
+        At the end of the block they finish what is under way; an interrupt ends them at once, then as well.
         """
         try:
             for number, order in enumerate(self._orders):
                 self._start(number, order, progress)
             yield
-        except (InterruptedRunError, KeyboardInterrupt, SystemExit):
-            self._end()
+            self._finish()
+        except InterruptedRunError:
+            raise
+        except Exception:
+            self._finish()
             raise
         finally:
-            self._finish()
+            self._end()
 
     def _start(self, number: int, order: Order, progress: Progress) -> None:
         # The process is this program again and signs its own calls, so it has our environment, keys included.
@@ -108,6 +111,7 @@ class Crew:
                 member.wait(SECONDS_TO_END)
             except subprocess.TimeoutExpired:
                 member.kill()
+        self._finish()
 
     def _finish(self) -> None:
         for member in self._members:
