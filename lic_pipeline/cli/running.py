@@ -84,11 +84,16 @@ def prepare_tasks(home: Home, choice: Choice) -> None:
 
 
 def allow(choices: Sequence[Choice], caps: Caps) -> None:
-    """Set the caps for this process. Raises ConfigError where a role is not named or spending is not consented to."""
-    from lic_pipeline.simulation.caps import require_consent, set_caps
+    """Set the caps for this process.
+
+    Raises ConfigError where the environment's are none, a role is not named, or spending is not consented to.
+    """
+    from lic_pipeline.simulation.caps import connections, processes, require_consent, set_caps
     from lic_pipeline.simulation.parameters import role_models
 
     set_caps(caps.connections, caps.usd, caps.tokens, caps.processes)
+    connections()  # what the environment says wrongly is said before anything is launched or opened again
+    processes()
     for choice in choices:
         for model in choice.models:
             role_models(choice.experiment, model)

@@ -160,6 +160,10 @@ def _opened(source: str) -> Iterator[Iterable[bytes]]:
 
 def _standard_input() -> BinaryIO:
     """A reader of our own: a thread that waits in ``sys.stdin`` aborts an interpreter that wants to end."""
+    from lic_pipeline.errors import InputError
+
+    if sys.stdin is None:
+        raise InputError("standard input is closed; open it, or name a file")
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except (AttributeError, OSError, ValueError):  # what stands in for it is no file

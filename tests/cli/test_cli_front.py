@@ -54,6 +54,12 @@ def test_a_named_data_folder_that_is_none_is_said_so(lic: Lic) -> None:
     assert "LIC_DATA=" in lic.error("run", "-m", "sim/lost", "-t", "math", env={"LIC_DATA": str(lic.home / "no")})
 
 
+@pytest.mark.parametrize("name", ["LIC_PROCESSES", "LIC_MAX_CONNECTIONS"])
+def test_a_cap_of_the_environment_that_is_none_is_said_before_anything_is_launched(lic: Lic, name: str) -> None:
+    output = lic("run", "-m", "sim/lost", "-t", "math", env={name: "0"}, code=2)
+    assert output.err == f"lic: {name}=0 is too small\n"
+
+
 @pytest.mark.parametrize(
     "command", [("run", "-m", "sim/lost", "-t", "math"), ("status",), ("ledger", "totals")], ids=" ".join
 )

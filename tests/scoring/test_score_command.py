@@ -152,12 +152,18 @@ def test_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert process.wait(timeout=60) == 1
 
 
-def test_standard_output_that_is_closed_is_said_in_one_line(items: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "closed", "said"),
+    [
+        ("{items}", ">&-", "standard output is closed; open it, or name a file with -o"),
+        ("-", "<&-", "standard input is closed; open it, or name a file"),
+    ],
+)
+def test_a_standard_stream_that_is_closed_is_said_in_one_line(items: Path, source: str, closed: str, said: str) -> None:
     whole = "import sys; from lic_pipeline.cli import main; main()"
-    command = f'exec "{sys.executable}" -c "{whole}" score math "{items}" >&-'
+    command = f'exec "{sys.executable}" -c "{whole}" score math "{source.format(items=items)}" {closed}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "lic score: standard output is closed; open it, or name a file with -o\n"
+    assert (done.returncode, done.stderr) == (2, f"lic score: {said}\n")
 
 
 def test_a_pipe_may_be_named_as_output(items: Path) -> None:
