@@ -253,6 +253,23 @@ def test_a_system_that_prints_and_reads_disturbs_neither_pipe(tmp_path: Path) ->
     assert first.turns[0].reply.text == "read ''"
 
 
+def test_members_import_from_where_the_first_process_does_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "pydantic.py").write_text("raise SystemExit('shadowed')")
+    (tmp_path / "theirs" / "only_here.py").write_text("async def reply(messages):\n    return 'The answer is 3.'\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "theirs")
+    plan = math_plan(ModelEntry(alias="theirs", id="python:only_here.reply"), 2)
+    progress = Progress("", 0)
+    others = Crew([Order.of(plan, str(tmp_path / "ledger"), tmp_path / "lake", 2, None)], 1)
+    with others.at_work(progress):
+        until(lambda: others._members[0].poll() is not None)
+    assert others.fatal is None
+    assert progress.overall.finished == 6
+
+
 def test_a_member_whose_run_was_over_before_it_was_told_anything_ends_quietly() -> None:
     ended = subprocess.run(crew.COMMAND, input=b"", capture_output=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")

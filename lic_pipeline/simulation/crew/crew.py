@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import lic_pipeline
 from lic_pipeline import errors
 from lic_pipeline.errors import InterruptedRunError, LicError
 from lic_pipeline.models.budget import Budget
@@ -24,7 +23,7 @@ from lic_pipeline.simulation.plan import Plan
 SECONDS_TO_END = 4.0
 """How long an interrupted process may take to store what it has before it is killed."""
 
-COMMAND = (sys.executable, "-m", "lic_pipeline.simulation.crew.member")
+COMMAND = (sys.executable, "-P", "-m", "lic_pipeline.simulation.crew.member")
 STOPS_ALL = ("BudgetReachedError", "ProviderStoppedError", "DriftError", "StorageError", "ConfigError")
 """Errors of one process that are met by the others too: the whole run stops with them."""
 
@@ -72,8 +71,8 @@ class Crew:
 
     def _start(self, number: int, order: Order, progress: Progress) -> None:
         # The process is this program again and signs its own calls, so it has our environment, keys included.
-        paths = [str(Path(lic_pipeline.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        # It imports from where we do: a system of the user's own may stand where only our caller has told us to look.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
         # A session of its own: Ctrl-C reaches the first process alone, which then ends the others in order.
         member = subprocess.Popen(
             COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
@@ -106,10 +105,13 @@ class Crew:
         self._ended = True
         for member in self._members:
             member.terminate()
-        for member in self._members:
-            try:
-                member.wait(SECONDS_TO_END)
-            except subprocess.TimeoutExpired:
+        try:
+            for member in self._members:
+                with suppress(subprocess.TimeoutExpired):
+                    member.wait(SECONDS_TO_END)
+        finally:
+            # Also when a second Ctrl-C cuts the waiting short.
+            for member in self._members:
                 member.kill()
         self._finish()
 
