@@ -19,6 +19,8 @@ from typing import Any
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
+from dagster._core.storage.noop_compute_log_manager import NoOpComputeLogManager
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
 from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
@@ -32,13 +34,23 @@ INDEX = "index"
 
 
 def open_instance(folder: Path) -> dg.DagsterInstance:
-    """The instance whose DAGSTER_HOME is ``folder``; storages named in its own dagster.yaml are left as they are."""
+    """The instance whose DAGSTER_HOME is ``folder``; storages named in its own dagster.yaml are left as they are.
+
+    Nor is what is printed captured: the helper processes that would mirror it to the terminal answer a Ctrl-C there
+    with tracebacks of their own.
+    """
     usual = InstanceRef.from_dir(str(folder))
-    if usual.storage_data is None or usual.storage_data.class_name != DagsterSqliteStorage.__name__:
-        return dg.DagsterInstance.from_ref(usual)
-    base = usual.storage_data.config_dict["base_dir"]
-    ours = {"module": __name__, "class": KeptOpenStorage.__name__, "config": {"base_dir": base}}
-    return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides={"storage": {"custom": ours}}))
+    overrides: dict[str, Any] = {}
+    if usual.storage_data is not None and usual.storage_data.class_name == DagsterSqliteStorage.__name__:
+        base = usual.storage_data.config_dict["base_dir"]
+        ours = {"module": __name__, "class": KeptOpenStorage.__name__, "config": {"base_dir": base}}
+        overrides["storage"] = {"custom": ours}
+    if usual.compute_logs_data.class_name == LocalComputeLogManager.__name__:
+        overrides["compute_logs"] = {
+            "module": NoOpComputeLogManager.__module__,
+            "class": NoOpComputeLogManager.__name__,
+        }
+    return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
 
 
 class KeptOpenRunStorage(SqliteRunStorage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sqlite3
@@ -26,14 +27,14 @@ def _stored(lic: Lic) -> dict[tuple[object, ...], float]:
 
 
 def _interrupted(lic: Lic, number: signal.Signals) -> dict[tuple[object, ...], float]:
-    """Start the long run, send a signal once calls are being stored; returns what was stored."""
+    """Start the long run, signal it and its children as a terminal does, once calls are stored; returns those."""
     process = lic.start(*LONG)
     until = time.monotonic() + 90
     while len(_stored(lic)) < 50:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until, "no call was stored"
         time.sleep(0.05)
-    process.send_signal(number)
+    os.killpg(process.pid, number)
     sent = time.monotonic()
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - sent < 5

@@ -37,11 +37,11 @@ class Lic:
         return {**kept, "LIC_HOME": str(self.home), **(extra or {})}
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """A running command, its output in pipes."""
+        """A running command, its output in pipes, the head of a process group of its own."""
         folder = next(parent for parent in self.home.parents if parent.is_dir())
         return subprocess.Popen(
             [str(PROGRAM), *arguments], env=self.environment(env), cwd=folder, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
         )  # fmt: skip
 
     def __call__(
