@@ -96,7 +96,7 @@ def _show(document: dict[str, Any], experiment: str | None, as_json: bool) -> No
         say(f"{what} been run under {document['home']}; start with `lic demo` or `lic run`")
     if document["outside_manifests"]:
         text = counted(document["outside_manifests"])
-        print(f"In no manifest (runs that were interrupted, plans that were replaced): {text}.")
+        print(f"In no manifest (interrupted runs, replaced plans, lines judged by lic score): {text}.")
     print(_spent(document["total"]))
 
 

@@ -19,7 +19,7 @@ from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, OPEN, CallTotals
 from lic_pipeline.simulation.engine import Work
 from lic_pipeline.simulation.fitting import unanswerable
-from lic_pipeline.tables.runs import MANIFESTS
+from lic_pipeline.tables.runs import JUDGEMENTS, MANIFESTS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.verification.planning import manifest_partition, read_manifest
 
@@ -126,8 +126,15 @@ def open_by_reason(work: Work) -> Iterator[tuple[str, str]]:
 
 
 def outside(ledger: Ledger, lake: Path) -> dict[str, int]:
-    """Conversations of the ledger that no manifest wants, by state: interrupted runs and replaced plans."""
-    wanted = {name for partition in partitions(lake) for name in manifest_ids(lake, partition)}
+    """Conversations of the ledger that no manifest wants, by state: interrupted runs, replaced plans, judged lines.
+
+    A question to a judge is one too, wanted by the manifest whose summaries raise it.
+    """
+    wanted = set[str]()
+    for partition in partitions(lake):
+        wanted.update(manifest_ids(lake, partition))
+        judged = read_partition(lake, JUDGEMENTS, manifest_partition(*partition)) or []
+        wanted.update(row["judgement_id"] for row in judged)
     counts = Counter[str]()
     for state in sorted(ledger.totals().conversations):
         counts[state] = sum(1 for name in ledger.ids(state) if name not in wanted)

@@ -38,6 +38,7 @@ def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None
         asked = useless.answered
         assert "0 calls made" in lic("run", *JUDGED, code=1, here=True).err
         assert useless.answered == asked
+        assert lic("status", "--json").document["outside_manifests"] == {}
     with FaultServer(answer=all_full) as server:
         name_judge(lic, server)
         document: dict[str, Any] = lic("retry", "--errors", "--json", here=True).document
@@ -46,6 +47,7 @@ def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None
     assert (row["retried"], row["judgements"], row["left"]) == (0, server.answered, {})
     assert row["was"] == {"judge: unusable": server.answered}
     assert scored(lic) == 2
+    assert lic("status", "--json").document["outside_manifests"] == {}
 
 
 def test_every_turn_is_judged_on_demand_and_the_best_summary_stands_beside_the_last(lic: Lic) -> None:
