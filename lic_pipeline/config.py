@@ -25,10 +25,13 @@ class Home:
 
     @classmethod
     def locate(cls, start: Path | None = None) -> Home:
-        """LIC_HOME, else the nearest ``.lic`` upwards of ``start``, else beside pyproject.toml, else ``./.lic``."""
+        """LIC_HOME, else the nearest ``.lic`` upwards of ``start``, else beside pyproject.toml, else ``./.lic``.
+
+        Raises ConfigError for the ``~`` of somebody unknown.
+        """
         named = os.environ.get("LIC_HOME")
         if named:
-            return cls(Path(named).expanduser().resolve())
+            return cls(_path_named("LIC_HOME", named).resolve())
         here = (start or Path.cwd()).resolve()
         for folder in (here, *here.parents):
             if (folder / ".lic").is_dir():
@@ -112,7 +115,7 @@ def raw_data_folder() -> Path | None:
     named = os.environ.get("LIC_DATA")
     if not named:
         return None
-    folder = Path(named).expanduser().resolve()
+    folder = _path_named("LIC_DATA", named).resolve()
     if not folder.is_dir():
         raise ConfigError(f"LIC_DATA={named} is not a folder; point it at the folder holding humaneval/, gsm8k/, ...")
     return folder
@@ -135,6 +138,7 @@ def ledger_address() -> str | None:
     scheme = _SCHEME.match(named)
     if scheme is None:
         if named[0] in "~." or "/" in named or os.sep in named:
+            _path_named("LIC_LEDGER_URL", named)
             return named
         raise ConfigError(f"LIC_LEDGER_URL is neither a path nor a URL; {_LEDGER_FORMS}")
     if scheme[1] not in _SQLITE | _POSTGRESQL or not named.startswith(f"{scheme[0]}//"):
@@ -147,6 +151,14 @@ def ledger_address() -> str | None:
 
 
 _LEDGER_FORMS = "write a path such as ./ledger or /data/ledger, or a URL such as postgresql://user@host/name"
+
+
+def _path_named(variable: str, text: str) -> Path:
+    """The path a variable names, its ``~`` filled in. Raises ConfigError where nobody has that home folder."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"{variable} begins with the home folder of somebody unknown; write the path out") from error
 
 
 def load_env_file() -> None:

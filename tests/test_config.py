@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lic_pipeline.config import Home, ledger_address
+from lic_pipeline.config import Home, ledger_address, raw_data_folder
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.ledger.ledger import Ledger
 
@@ -62,6 +63,17 @@ def test_anything_else_is_refused_with_an_example_of_both_and_without_its_passwo
     assert "postgresql://user@host/name" in told
     assert "secret" not in told
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "read"), [("LIC_HOME", Home.locate), ("LIC_DATA", raw_data_folder), ("LIC_LEDGER_URL", ledger_address)]
+)
+def test_the_home_folder_of_nobody_is_said(
+    variable: str, read: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "~nobody-of-this-name/folder")
+    with pytest.raises(ConfigError, match=f"^{variable} begins with the home folder of somebody unknown"):
+        read()
 
 
 def test_a_missing_driver_is_said_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
