@@ -203,6 +203,17 @@ def test_another_end_of_one_is_told_and_stops_nothing(
     assert "(InputError: no such file); the others go on for it" in caplog.text
 
 
+def test_one_that_cannot_be_started_is_told_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(crew, "COMMAND", (str(tmp_path / "no interpreter"),))
+    others = Crew([_order(tmp_path)], 1)
+    with others.at_work(Progress("", 0)):
+        pass
+    assert others.fatal is None
+    assert "could not be started (No such file or directory); the others go on for it" in caplog.text
+
+
 def test_an_interrupt_while_the_others_finish_ends_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = "import sys, time; sys.stdin.read(); time.sleep(60)"
     monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", script))

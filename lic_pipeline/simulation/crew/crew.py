@@ -74,9 +74,14 @@ class Crew:
         # It imports from where we do: a system of the user's own may stand where only our caller has told us to look.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
         # A session of its own: Ctrl-C reaches the first process alone, which then ends the others in order.
-        member = subprocess.Popen(
-            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
-        )
+        try:
+            member = subprocess.Popen(
+                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+            )
+        except OSError as error:
+            why = error.strerror or error
+            logger.warning("a process of the run could not be started (%s); the others go on for it", why)
+            return
         self._members.append(member)
         ear = threading.Thread(target=self._hear, args=(number, member, order, progress), daemon=True)
         ear.start()
