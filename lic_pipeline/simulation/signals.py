@@ -17,7 +17,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def interruptible(work: Coroutine[object, object, Result]) -> Result:
-    """Run ``work``; a signal cancels it and raises InterruptedRunError once it has cleaned up."""
+    """Run ``work``; a signal cancels it and raises InterruptedRunError once it has cleaned up.
+
+    Whoever handled these signals before does so again afterwards.
+    """
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
     received: list[int] = []
@@ -26,11 +29,12 @@ async def interruptible(work: Coroutine[object, object, Result]) -> Result:
         received.append(number)
         task.cancel()
 
-    handled = []
+    before = {}
     for number in SIGNALS:
+        handler = signal.getsignal(number)
         try:
             loop.add_signal_handler(number, stop, number)
-            handled.append(number)
+            before[number] = handler
         except (RuntimeError, ValueError, NotImplementedError):
             break  # not the main thread, or no such signals here: whoever runs us handles them
     try:
@@ -41,5 +45,8 @@ async def interruptible(work: Coroutine[object, object, Result]) -> Result:
         name = signal.Signals(received[0]).name
         raise InterruptedRunError(f"interrupted by {name}; finished work is stored, run again to go on") from None
     finally:
-        for number in handled:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            if handler is not None:  # None: it was not set from Python, and cannot be set again
+                # The loop leaves the system's default, by which a SIGTERM from now on would kill without a word.
+                signal.signal(number, handler)
