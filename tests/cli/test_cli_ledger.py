@@ -114,7 +114,7 @@ def test_doctor_looks_at_everything_and_shows_no_key(finished: Lic) -> None:
     told = finished("doctor", env=keys).out
     assert "OPENAI_API_KEY is set" in told
     assert "ANTHROPIC_API_KEY is not set" in told
-    assert "a second `lic run` on the same plan shares the work" in told
+    assert "for quicker endpoints say `lic run --processes N`" in told
     assert CANARY not in told + json.dumps(document)
 
 
