@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError, StorageError
+from lic_pipeline.errors import DriftError, LicError, StorageError
 from lic_pipeline.models.errors import BudgetError, CallError
 from lic_pipeline.models.ledger.records import DONE, StoredConversation
 from lic_pipeline.records import Conversation
 from lic_pipeline.simulation.conversation import Cast, ConversationLoop
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.outcome import Tally
+from lic_pipeline.simulation.outcome import Tally, ending_of
 from lic_pipeline.simulation.plan import ConversationSpec, Family
 from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.sink import Sink
@@ -79,13 +79,12 @@ class FamilyHolder:
             return loop.failed("drift")
         except StorageError:
             raise
-        except BudgetError as error:
-            self._leave_open(spec, "budget", BudgetReachedError(str(error)))
         except CallError as error:
-            if not error.stops_run:
+            ending = ending_of(error)
+            if ending is None:
                 logger.warning("%s %s run %d: %s", spec.setting, spec.instruction_id, spec.run, error)
                 return loop.failed(error.kind)
-            self._leave_open(spec, f"error:{error.kind}", ProviderStoppedError(str(error)))
+            self._leave_open(spec, "budget" if isinstance(error, BudgetError) else f"error:{error.kind}", ending)
         except LicError:
             raise
         except Exception:

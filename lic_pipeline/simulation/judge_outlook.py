@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
+from statistics import fmean, stdev
 
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.records import Conversation, Instruction
@@ -66,9 +67,7 @@ def outlook(work: Work, entry: ModelEntry, *, judged: bool) -> Outlook:
     ]
     if len(counts) < FEWEST_COUNTED:
         return Outlook(unasked)
-    mean = sum(counts) / len(counts)
-    variance = sum((count - mean) ** 2 for count in counts) / (len(counts) - 1)
-    return Outlook(unasked, mean, _TWO_SIDED_95 * sqrt(variance / len(counts)), len(counts))
+    return Outlook(unasked, fmean(counts), _TWO_SIDED_95 * stdev(counts) / sqrt(len(counts)), len(counts))
 
 
 def _raised(conversation: Conversation, instruction: Instruction, every_turn: bool) -> list[int]:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from lic_pipeline.errors import LicError
+from lic_pipeline.errors import BudgetReachedError, LicError, ProviderStoppedError
+from lic_pipeline.models.errors import BudgetError, CallError
 
 COUNTS = ("finished", "failed", "calls", "cost_usd", "unpriced_tokens")
 """What adds up over the processes of a run."""
@@ -54,6 +55,13 @@ class Tally:
     def stop(self, error: LicError) -> None:
         """Nothing more is begun; the first error is the one a person is told."""
         self.fatal = self.fatal or error
+
+
+def ending_of(error: CallError) -> LicError | None:
+    """What ends the whole run when a call fails like this; None where one conversation or question alone is hit."""
+    if isinstance(error, BudgetError):
+        return BudgetReachedError(str(error))
+    return ProviderStoppedError(str(error)) if error.stops_run else None
 
 
 @dataclass(frozen=True)

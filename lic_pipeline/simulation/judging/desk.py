@@ -7,16 +7,16 @@ import logging
 from dataclasses import replace
 from functools import partial
 
-from lic_pipeline.errors import BudgetReachedError, DriftError, LicError, ProviderStoppedError
+from lic_pipeline.errors import DriftError
 from lic_pipeline.models.access import ModelAccess
-from lic_pipeline.models.errors import BudgetError, CallError
+from lic_pipeline.models.errors import CallError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, StoredConversation
 from lic_pipeline.models.redaction import redact_message
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.judging.docket import JUDGED, UNUSABLE, UNUSABLE_STATE, Answer
-from lic_pipeline.simulation.outcome import Progress
+from lic_pipeline.simulation.outcome import Progress, ending_of
 from lic_pipeline.simulation.parameters import PER_CONVERSATION, seed_from, system_parameters
 from lic_pipeline.simulation.roles.ask import RoleModel
 from lic_pipeline.simulation.roles.judge import LLMJudge
@@ -87,11 +87,7 @@ class Desk:
 
 def _failed(key: str, error: CallError) -> Answer:
     """The outcome of a call that failed for this question alone; raises what ends the run."""
-    ending: LicError | None = None
-    if isinstance(error, BudgetError):
-        ending = BudgetReachedError(str(error))
-    elif error.stops_run:
-        ending = ProviderStoppedError(str(error))
+    ending = ending_of(error)
     if ending is not None:
         raise ending from error
     why = redact_message(str(error))
