@@ -52,12 +52,12 @@ def whole_value(answer: str) -> tuple[Fraction | None, bool]:
     return None if number is None else number.value, extraction.rung is Rung.AMBIGUOUS
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extraction, Number | None]:
     """The extraction of a visible reply, and the chosen value. ``whole`` = the text is nothing but an answer.
 
     ``question`` is the problem, used only to tell several labelled values of one passage apart. The latest results
-    are kept: label, extraction and score of one reply each ask for the same.
+    are kept: label, extraction and score of one reply each ask for the same, with those of other conversations between.
     """
     plain = normalise(text)
     if whole:
