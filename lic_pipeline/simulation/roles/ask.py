@@ -5,6 +5,7 @@ What the object must be is each role's business; what happens when it cannot be 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,9 @@ from lic_pipeline.simulation.journal import Journal
 
 ASKS = 2
 """Times a model is asked for one usable object: once, and once again with what was wrong."""
+
+quoted = json.JSONEncoder(ensure_ascii=False).encode
+"""Texts of others as they stand in a prompt: as JSON none of them can pass for an instruction."""
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

@@ -5,7 +5,6 @@ A verdict that cannot be used is missing, never "none" (measurement: summary).
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,7 +16,7 @@ from lic_pipeline.prompts import render, template_hash
 from lic_pipeline.records import Json
 from lic_pipeline.simulation.journal import Journal
 from lic_pipeline.simulation.parameters import system_parameters
-from lic_pipeline.simulation.roles.ask import RoleModel
+from lic_pipeline.simulation.roles.ask import RoleModel, quoted
 from lic_pipeline.tasks.summary.judge import read_verdicts
 from lic_pipeline.tasks.summary.stored import Question
 
@@ -93,5 +92,5 @@ def _problems(judged: Judged, question: Question) -> dict[str, str]:
 
 
 def _json(texts: dict[int, str]) -> str:
-    lines = [f" {json.dumps(str(number))}: {json.dumps(text, ensure_ascii=False)}" for number, text in texts.items()]
+    lines = [f" {quoted(str(number))}: {quoted(text)}" for number, text in texts.items()]
     return "{\n" + ",\n".join(lines) + "\n}"

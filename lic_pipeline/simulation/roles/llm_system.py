@@ -11,7 +11,7 @@ from pydantic import BaseModel, field_validator
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Extraction, Instruction, Json, Reply, Rung, Shard, Strategy
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.roles.ask import RoleModel
+from lic_pipeline.simulation.roles.ask import RoleModel, quoted
 from lic_pipeline.simulation.spoken import spoken
 from lic_pipeline.tasks.protocol import Task
 
@@ -63,9 +63,9 @@ class LLMClassifier:
             Label,
             lambda problem: render(
                 "roles/classifier",
-                pieces=json.dumps(pieces, ensure_ascii=False),
+                pieces=quoted(pieces),
                 answer=task.answer_description,
-                reply=json.dumps(said, ensure_ascii=False),
+                reply=quoted(said),
                 problem=problem,
             ),
             _label_problems,
@@ -96,7 +96,7 @@ class LLMExtractor:
             lambda problem: render(
                 "roles/extractor",
                 answer=task.answer_description,
-                reply=json.dumps(said, ensure_ascii=False),
+                reply=quoted(said),
                 problem=problem,
             ),
             lambda lifted: _lifting_problems(lifted, said),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, Field
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Instruction, Json, Reply, Shard, Turn
 from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.roles.ask import Asked, RoleModel
+from lic_pipeline.simulation.roles.ask import Asked, RoleModel, quoted
 from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
 from lic_pipeline.simulation.roles.scripted import Utterance
 from lic_pipeline.simulation.spoken import spoken
@@ -141,4 +140,4 @@ def _gold_answer(task: Task, instruction: Instruction) -> str | None:
 
 def _json(values: Sequence[Json]) -> str:
     """A list as JSON, an element a line: people read these prompts too."""
-    return "[" + ",".join(f"\n {json.dumps(value, ensure_ascii=False)}" for value in values) + "\n]"
+    return "[" + ",".join(f"\n {quoted(value)}" for value in values) + "\n]"
