@@ -16,7 +16,7 @@ from lic_pipeline.errors import DriftError
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import CallKey, StoredConversation
 from lic_pipeline.models.ledger.rows import encode
-from lic_pipeline.models.redaction import redact
+from lic_pipeline.models.redaction import redact, suspicious
 from lic_pipeline.models.request import REQUEST_FIELDS, request_hash
 from lic_pipeline.records import Json, Reply
 
@@ -107,11 +107,13 @@ class Kept(NamedTuple):
 def as_kept(reply: Reply) -> Kept:
     """The reply as the ledger will keep it: a conversation and its replay must read the same text."""
     document = reply.model_dump(mode="json")
+    plain = encode(document)
+    if not suspicious(plain):
+        return Kept(reply, document, plain)
     # As the words stand first: in JSON a line break before a key would hide where the key begins.
     clean = {name: redact(document[name]) for name in ("text", "reasoning")}
-    plain = encode({**document, **clean})
-    redacted = redact(plain)
-    if redacted == plain and all(document[name] == value for name, value in clean.items()):
+    redacted = redact(encode({**document, **clean}))
+    if redacted == plain:
         return Kept(reply, document, plain)
     document = json.loads(redacted)
     document["flags"].append("redacted")
