@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from lic_pipeline.errors import ConfigError, StorageError
@@ -124,19 +124,21 @@ def _begin_writing(connection: Connection) -> None:
 
     SQLite's own waiting sleeps for up to 0.1 s, in which whoever has just written writes again: the other one starves.
     """
+    # The driver itself: three statements by way of SQLAlchemy cost more than all that a small transaction stores.
+    driver: Any = connection.connection.driver_connection
     until = time.monotonic() + BUSY_SECONDS
-    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    driver.execute("PRAGMA busy_timeout=0")
     try:
         while True:
             try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                driver.execute("BEGIN IMMEDIATE")
                 return
-            except OperationalError as error:
-                if "locked" not in str(error.orig) or time.monotonic() > until:
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
                     raise
                 time.sleep(_LOOK_AGAIN_SECONDS)
     finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000:.0f}")
+        driver.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000:.0f}")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -220,10 +222,10 @@ def is_transient(error: BaseException) -> bool:
 
 def is_storage_fault(error: BaseException) -> bool:
     """True for faults of the place itself (full, damaged, gone), which no other transaction would survive either."""
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(origin, sqlite3.Error):
+        return isinstance(origin, sqlite3.OperationalError) or type(origin) is sqlite3.DatabaseError
     if isinstance(error, DBAPIError):
-        origin = error.orig
-        if isinstance(origin, sqlite3.Error):
-            return isinstance(origin, sqlite3.OperationalError) or type(origin) is sqlite3.DatabaseError
         return error.connection_invalidated or type(origin).__name__ in {"OperationalError", "InterfaceError"}
     return isinstance(error, (OSError, StorageError, MemoryError))
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Dialect, bindparam, select
-from sqlalchemy.sql.dml import ReturningInsert
 
 from lic_pipeline.errors import DriftError
 from lic_pipeline.models.ledger.claims import Claims, Later
@@ -173,8 +172,7 @@ class RowStore:
         for scope in sorted({spend.scope for spend in spends}):
             usd = sum(spend.usd for spend in spends if spend.scope == scope)
             tokens = sum(spend.tokens for spend in spends if spend.scope == scope)
-            added = {"scope": scope, "usd": usd, "tokens": tokens}
-            total = connection.execute(self._spending, added).one()
+            total = connection.exec_driver_sql(self._spending, (scope, usd, tokens)).one()
             later.append(lambda scope=scope, total=total: self.spent.update({scope: (total.usd, total.tokens)}))  # type: ignore[misc]
 
 
@@ -186,14 +184,16 @@ def first_difference(stored: dict[str, str], asked: dict[str, str]) -> str:
     return "request"
 
 
-def _spending(dialect: Dialect) -> ReturningInsert[tuple[float, int]]:
-    """Adds ``usd`` and ``tokens`` to a scope; returns its sums. Made once: building it costs more than running it."""
+def _spending(dialect: Dialect) -> str:
+    """Adds USD and tokens to a scope; returns its sums. Compiled once: that costs more than running it."""
     insert = insert_into(dialect, BUDGETS).values({column.name: bindparam(column.name) for column in BUDGETS.c})
     columns, new = BUDGETS.c, insert.excluded
     sums = {"usd": columns.usd + new.usd, "tokens": columns.tokens + new.tokens}
-    return insert.on_conflict_do_update(index_elements=[columns.scope], set_=sums).returning(
-        columns.usd, columns.tokens
-    )
+    adding = insert.on_conflict_do_update(index_elements=[columns.scope], set_=sums)
+    compiled = adding.returning(columns.usd, columns.tokens).compile(dialect=dialect)
+    if compiled.positiontup != ["scope", "usd", "tokens"]:
+        raise AssertionError("what is spent is not bound in table order")
+    return compiled.string
 
 
 def _replace_value(insert: Insert) -> Insert:

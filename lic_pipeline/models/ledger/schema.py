@@ -98,7 +98,6 @@ TRIES = Table(
     Column("detail", Text, nullable=False),
     Column("latency_s", Double),
     Column("tried_at", Double, nullable=False),
-    Index("tries_conversation", "conversation_id"),
 )
 
 BLOBS = Table(
