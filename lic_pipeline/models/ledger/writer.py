@@ -1,8 +1,9 @@
 """The writer thread: takes everything queued, runs it as one transaction, then wakes all who wait for it.
 
-Group commit without a delay: while one batch is being made durable the next one gathers. What a batch does to the
-tables is not known here (``batch.py``). Rules: rows become durable in the order they were queued; a waiter is always
-answered, with a result or an error; after a storage fault every later operation gets that same error.
+Group commit without a timer: while one batch is being made durable the next one gathers, and as long as each pass of the
+event loop brings more rows it is left to. What a batch does to the tables is not known here (``batch.py``). Rules: rows
+become durable in the order they were queued; a waiter is always answered, with a result or an error; after a storage
+fault every later operation gets that same error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from typing import Any, Protocol
 from lic_pipeline.errors import StorageError
 
 _IDLE_SECONDS = 0.2
+_GATHER_SECONDS = 0.005
+"""Longest that a busy event loop keeps the writer waiting for more rows."""
+
 _BATCH = 2048
 _BACKLOG = 4096
 _STOP = object()
@@ -115,10 +119,9 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self.put(Operation(kind, conversation_id, payload, future))
-        # Wake the writer after every task that is ready now has queued its row: one commit for all, no timer.
         if self._kicking is not loop:
             self._kicking = loop
-            loop.call_soon(self._kick)
+            loop.call_soon(self._kick, loop, 0, loop.time() + _GATHER_SECONDS)
         return future
 
     def call(self, kind: str, conversation_id: str, payload: Any) -> Any:
@@ -144,7 +147,12 @@ class Writer:
         if self._pid == os.getpid():
             self._thread.join()
 
-    def _kick(self) -> None:
+    def _kick(self, loop: asyncio.AbstractEventLoop, seen: int, until: float) -> None:
+        """Wake the writer as soon as a pass of the loop has brought no more rows: one commit for all, no timer."""
+        queued = len(self._queue)
+        if queued > seen and loop.time() < until:
+            loop.call_soon(self._kick, loop, queued, until)
+            return
         self._kicking = None
         self._wake.set()
 

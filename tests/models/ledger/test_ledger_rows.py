@@ -12,6 +12,7 @@ import pytest
 
 from lic_pipeline.errors import DriftError, StorageError
 from lic_pipeline.models.ledger import CallKey, Ledger
+from lic_pipeline.models.ledger.writer import Operation, Writer
 
 KEY = CallKey("assistant", 1, 0)
 FIELDS = {"model": "m1", "system": "s1", "messages": "x1"}
@@ -299,6 +300,49 @@ def test_many_in_flight_share_commits_and_one_alone_is_not_delayed(ledger: Ledge
 
     asyncio.run(work())
     assert min(loop_time) < 0.1  # Idle polling alone would take 0.2 s.
+
+
+class Batched:
+    """A batch runner that only notes how many operations it was given at once."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def run(self, operations: list[Operation]) -> None:
+        self.sizes.append(len(operations))
+
+    def tend(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+
+def test_rows_of_a_busy_loop_share_a_commit_but_none_waits_for_long() -> None:
+    runner = Batched()
+    writer = Writer(runner)
+
+    async def late(passes: int) -> None:
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        await writer.submit("call", "c", None)
+
+    async def chatter() -> None:
+        while True:
+            writer.put(Operation("try", "c", None))
+            await asyncio.sleep(0)
+
+    async def work() -> None:
+        await asyncio.gather(*(late(passes) for passes in range(12)))
+        assert runner.sizes == [12]
+        chattering = asyncio.create_task(chatter())
+        async with asyncio.timeout(30):  # A loop that is never quiet would hold the row up for ever.
+            await writer.submit("call", "c", None)
+        chattering.cancel()
+
+    asyncio.run(work())
+    writer.close()
+    assert runner.sizes[1] > 1
 
 
 def test_a_closed_ledger_refuses_and_closing_twice_is_fine(tmp_path: Path, reply: dict[str, Any]) -> None:
