@@ -46,16 +46,17 @@ Rate = tuple[float, float]
 
 
 class StubClient:
-    """Answers at once, in this process, as the server would; keeps the requests it was sent.
+    """Answers at once, in this process, as the server would; keeps the requests it was sent where that is wanted.
 
     What it has answered before it knows by heart: from the second try on it costs next to nothing.
     """
 
-    sent: ClassVar[list[ModelRequest]] = []
+    sent: ClassVar[list[ModelRequest] | None] = None
     known: ClassVar[dict[tuple[str, ...], str]] = {}
 
     async def complete(self, request: ModelRequest) -> Reply:
-        self.sent.append(request)
+        if self.sent is not None:
+            self.sent.append(request)
         said = tuple(message.content for message in request.messages)
         text = self.known.get(said)
         if text is None:
@@ -139,9 +140,12 @@ def with_stub(measure: Callable[[], Rate]) -> Rate:
 
 def recorded(items: int, connections: int) -> list[ModelRequest]:
     """The requests of a run, in the order they were sent."""
-    StubClient.sent.clear()
-    with_stub(lambda: engine_rate(roles_at(NOWHERE, connections), items, connections))
-    return list(StubClient.sent)
+    StubClient.sent = sent = []
+    try:
+        with_stub(lambda: engine_rate(roles_at(NOWHERE, connections), items, connections))
+    finally:
+        StubClient.sent = None
+    return sent
 
 
 def against_server(delay: float, items: int, connections: int, repeat: int, processes: int) -> None:
