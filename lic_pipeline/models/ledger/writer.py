@@ -1,9 +1,9 @@
 """The writer thread: takes everything queued, runs it as one transaction, then wakes all who wait for it.
 
-Group commit without a timer: while one batch is being made durable the next one gathers, and as long as each pass of the
-event loop brings more rows it is left to. What a batch does to the tables is not known here (``batch.py``). Rules: rows
-become durable in the order they were queued; a waiter is always answered, with a result or an error; after a storage
-fault every later operation gets that same error.
+Group commit without a timer: while one batch is being made durable the next one gathers, and as long as each pass of
+the event loop brings more rows it is left to. What a batch does to the tables is not known here (``batch.py``). Rules:
+rows become durable in the order they were queued; a waiter is always answered, with a result or an error; after a
+storage fault every later operation gets that same error.
 """
 
 from __future__ import annotations
