@@ -80,8 +80,6 @@ class Batches:
 
     def _transact(self, operations: list[Operation], careful: bool) -> None:
         later: Later = []
-        for operation in operations:
-            operation.result = operation.error = None
         connection = self._connect()
         with connection.begin():
             if self._claims.due:
@@ -103,25 +101,29 @@ class Batches:
         operations[0].error = error
 
     def _apply(self, connection: Connection, operations: list[Operation], later: Later, careful: bool) -> None:
-        gathered: dict[str, list[Operation]] = {}
+        lost = self._claims.lost
+        gathered: dict[str, list[Operation]] = {kind: [] for kind in self._kinds}
         for operation in operations:
-            if operation.conversation_id in self._claims.lost:
+            rows = gathered.get(operation.kind)
+            operation.result = operation.error = None
+            if lost and operation.conversation_id in lost:
                 if operation.waiter is not None:
                     operation.error = _claim_lost(operation.conversation_id)
-            elif operation.kind in self._kinds:
-                gathered.setdefault(operation.kind, []).append(operation)
+            elif rows is not None:
+                rows.append(operation)
             else:
                 self._store_rows(connection, gathered, later, careful)
-                gathered = {}
                 operation.result = self._single[operation.kind](connection, operation.payload, later)
         self._store_rows(connection, gathered, later, careful)
 
     def _store_rows(
         self, connection: Connection, gathered: dict[str, list[Operation]], later: Later, careful: bool
     ) -> None:
+        """Store what is gathered, kind by kind, and forget it."""
         for kind, store in self._kinds.items():
-            if kind in gathered:
+            if gathered[kind]:
                 store(connection, gathered[kind], later, careful)
+                gathered[kind] = []
 
     def _finish(self, connection: Connection, operations: list[Operation], later: Later, _: bool) -> None:
         final = {operation.conversation_id: operation.payload for operation in operations}

@@ -79,8 +79,9 @@ def _open_sqlite(file: Path) -> Database:
         ) from error
     if file.is_dir():
         raise StorageError(f"{file} is a folder where the ledger file should be; move it away")
-    engines = [_sqlite_engine(file, begin) for begin in (_begin_writing, _begin_reading)]
-    database = Database(engines[0], engines[1], str(file), file)
+    # Who writes waits in its own way, and only where a transaction begins.
+    writer, reader = _sqlite_engine(file, _begin_writing, 0.0), _sqlite_engine(file, _begin_reading, BUSY_SECONDS)
+    database = Database(writer, reader, str(file), file)
     try:
         with storage_errors(database.place):
             _check_file(file)
@@ -90,12 +91,12 @@ def _open_sqlite(file: Path) -> Database:
     return database
 
 
-def _sqlite_engine(file: Path, begin: Callable[[Connection], None]) -> Engine:
+def _sqlite_engine(file: Path, begin: Callable[[Connection], None], busy_s: float) -> Engine:
     engine = create_engine(
         URL.create("sqlite", database=str(file)),
         poolclass=QueuePool,
         connect_args={
-            "timeout": BUSY_SECONDS,
+            "timeout": busy_s,
             "check_same_thread": False,
             "isolation_level": None,
             "cached_statements": 512,
@@ -124,21 +125,26 @@ def _begin_writing(connection: Connection) -> None:
 
     SQLite's own waiting sleeps for up to 0.1 s, in which whoever has just written writes again: the other one starves.
     """
-    # The driver itself: three statements by way of SQLAlchemy cost more than all that a small transaction stores.
-    driver: Any = connection.connection.driver_connection
     until = time.monotonic() + BUSY_SECONDS
-    driver.execute("PRAGMA busy_timeout=0")
-    try:
-        while True:
-            try:
-                driver.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(_LOOK_AGAIN_SECONDS)
-    finally:
-        driver.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000:.0f}")
+    while True:
+        try:
+            execute(connection, "BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(_LOOK_AGAIN_SECONDS)
+
+
+def execute(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Any:
+    """Run a statement as the driver writes it; what comes back has ``rowcount`` and ``fetchone``.
+
+    SQLite is asked itself: for a small statement SQLAlchemy's way there costs more than what is done at its end.
+    """
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        return driver.execute(statement, values)
+    return connection.exec_driver_sql(statement, values)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

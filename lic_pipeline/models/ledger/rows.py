@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Dialect, bindparam, select
 
 from lic_pipeline.errors import DriftError
 from lic_pipeline.models.ledger.claims import Claims, Later
+from lic_pipeline.models.ledger.database import execute
 from lic_pipeline.models.ledger.records import CallKey
 from lic_pipeline.models.ledger.schema import BLOBS, BUDGETS, CALLS, DECISIONS, TRIES, VERDICTS
 from lic_pipeline.models.ledger.statements import Insert, RowInserter, insert_into
@@ -169,11 +170,13 @@ class RowStore:
         self._add_spend(connection, [operation.payload for operation in operations], later)
 
     def _add_spend(self, connection: Connection, spends: Sequence[Spend], later: Later) -> None:
-        for scope in sorted({spend.scope for spend in spends}):
-            usd = sum(spend.usd for spend in spends if spend.scope == scope)
-            tokens = sum(spend.tokens for spend in spends if spend.scope == scope)
-            total = connection.exec_driver_sql(self._spending, (scope, usd, tokens)).one()
-            later.append(lambda scope=scope, total=total: self.spent.update({scope: (total.usd, total.tokens)}))  # type: ignore[misc]
+        sums: dict[str, tuple[float, int]] = {}
+        for scope, usd, tokens in spends:
+            known = sums.get(scope, (0.0, 0))
+            sums[scope] = known[0] + usd, known[1] + tokens
+        for scope in sorted(sums):
+            total = execute(connection, self._spending, (scope, *sums[scope])).fetchone()
+            later.append(lambda scope=scope, total=total: self.spent.update({scope: tuple(total)}))  # type: ignore[misc]
 
 
 def first_difference(stored: dict[str, str], asked: dict[str, str]) -> str:

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Dialect, Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
+from lic_pipeline.models.ledger.database import execute
+
 Insert = postgresql.Insert | sqlite.Insert
 Item = TypeVar("Item")
 
@@ -63,7 +65,7 @@ class RowInserter:
             left = len(rows) - start
             size = self._LARGE if left >= self._LARGE else min(left, self._EXACT)
             flat = tuple(chain.from_iterable(rows[start : start + size]))
-            changed += connection.exec_driver_sql(self._text(size), flat).rowcount
+            changed += execute(connection, self._text(size), flat).rowcount
             start += size
         return changed
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, delete, exists, func, select, update
 
 from lic_pipeline.errors import StorageError
-from lic_pipeline.models.ledger.database import Database
+from lic_pipeline.models.ledger.database import BUSY_SECONDS, Database
 from lic_pipeline.models.ledger.owner import certainly_dead
 from lic_pipeline.models.ledger.schema import CALLS, DECISIONS, OWNERS
 
@@ -69,6 +69,7 @@ def _shrink(database: Database) -> None:
     connection = database.writer.raw_connection()
     try:
         cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000:.0f}")
         cursor.execute("VACUUM")
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         cursor.close()

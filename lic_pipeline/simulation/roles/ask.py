@@ -117,15 +117,24 @@ def _read(
 
 def first_object(text: str, shape: type[BaseModel]) -> Mapping[str, Json] | None:
     """The last JSON object in a text that has a field of ``shape``, however damaged; None when there is none."""
-    import json_repair
-
     if "{" not in text:
         return None
     try:
-        found = json_repair.loads(text)
-    except (ValueError, RecursionError):
+        found = json.loads(text)
+    except ValueError:
+        found = _repaired(text)
+    except RecursionError:
         return None
     listed = found if isinstance(found, list) else [found]
     names = set(shape.model_fields)
     usable = [item for item in listed if isinstance(item, dict) and names & set(item)]
     return usable[-1] if usable else None
+
+
+def _repaired(text: str) -> Json:
+    import json_repair
+
+    try:
+        return json_repair.loads(text)
+    except (ValueError, RecursionError):
+        return None
