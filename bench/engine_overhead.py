@@ -3,10 +3,12 @@
     python bench/engine_overhead.py [--items 200] [--connections 64] [--delays 0 50 250]
 
 User, classifier and extractor are played by models too; every call is durable before its conversation goes on. The
-server is the fault server of the tests, without faults, in a process of its own. The bare loop sends the very requests
-of the engine through the same client and throws the replies away. Beside it, an in-process stub client shows what the
-engine alone can do (ledger, journal, roles, conversation loop, lake), at 64 and at 8 calls in flight; pin that to one
-core (``taskset -c 0``). Rates are the best of ``--repeat`` tries; trust the processor time on a busy machine.
+server is the fault server of the tests, without faults, in a process of its own. Two bare loops send the very requests
+of the engine and throw the replies away: one through our own client, which uses the ``openai`` package sparingly, and
+one through ``chat.completions.create`` of that package, as its documentation uses it. Beside them, an in-process stub
+client shows what the engine alone can do (ledger, journal, roles, conversation loop, lake), at 64 and at 8 calls in
+flight; pin that to one core (``taskset -c 0``). What replies were read as is forgotten before each try. Rates are the
+best of ``--repeat`` tries; trust the processor time on a busy machine.
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import httpx2
+from openai import AsyncOpenAI, DefaultAioHttpClient
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORT = ROOT / "tests" / "support"
@@ -39,6 +44,8 @@ from lic_pipeline.models.registry import ModelEntry, user_registry  # noqa: E402
 from lic_pipeline.models.request import ModelRequest  # noqa: E402
 from lic_pipeline.records import Reply, Usage  # noqa: E402
 from lic_pipeline.simulation.engine import run  # noqa: E402
+from lic_pipeline.simulation.roles.literals import literals  # noqa: E402
+from lic_pipeline.tasks.math.extract import find  # noqa: E402
 
 NOWHERE = "http://127.0.0.1:9/v1"
 Rate = tuple[float, float]
@@ -90,6 +97,8 @@ def roles_at(url: str, connections: int) -> ModelEntry:
 
 def engine_rate(entry: ModelEntry, items: int, connections: int, processes: int = 1) -> Rate:
     """A whole run; with several processes the processor time is that of this one."""
+    find.cache_clear()
+    literals.cache_clear()
     plan = math_plan(entry, items, stop="exhausted", simulator="llm", user_model="user", system_model="system")
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger") as ledger:
         started, cpu = time.perf_counter(), time.process_time()
@@ -104,18 +113,45 @@ def bare_rate(entry: ModelEntry, requests: list[ModelRequest], connections: int)
 
     async def loop() -> Rate:
         client = await open_client(entry, connections)
-        left = iter(requests)
-        started, cpu = time.perf_counter(), time.process_time()
-        await asyncio.gather(*(one(client, left) for _ in range(connections)))
-        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-        await client.close()
-        return len(requests) / seconds, 1000 * cpu / len(requests)
-
-    async def one(client: ModelClient, left: Iterator[ModelRequest]) -> None:
-        for request in left:
-            await client.complete(request)
+        try:
+            return await sent(client.complete, requests, connections)
+        finally:
+            await client.close()
 
     return asyncio.run(loop())
+
+
+def documented_rate(entry: ModelEntry, requests: list[ModelRequest], connections: int) -> Rate:
+    """The same loop over the ``openai`` package as its documentation uses it, on its faster transport."""
+
+    async def loop() -> Rate:
+        transport = DefaultAioHttpClient(limits=httpx2.Limits(max_connections=connections))
+        async with AsyncOpenAI(api_key="none", base_url=entry.base_url, http_client=transport) as client:
+
+            async def create(request: ModelRequest) -> object:
+                messages: Any = [{"role": message.role, "content": message.content} for message in request.messages]
+                model = request.model.partition("/")[2]
+                return await client.chat.completions.create(model=model, messages=messages, **request.parameters)
+
+            return await sent(create, requests, connections)
+
+    return asyncio.run(loop())
+
+
+async def sent(
+    send: Callable[[ModelRequest], Awaitable[object]], requests: list[ModelRequest], connections: int
+) -> Rate:
+    """Send all requests, so many at once."""
+    left = iter(requests)
+
+    async def one() -> None:
+        for request in left:
+            await send(request)
+
+    started, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(one() for _ in range(connections)))
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    return len(requests) / seconds, 1000 * cpu / len(requests)
 
 
 def best(measure: Callable[[], Rate], repeat: int) -> Rate:
@@ -140,12 +176,12 @@ def with_stub(measure: Callable[[], Rate]) -> Rate:
 
 def recorded(items: int, connections: int) -> list[ModelRequest]:
     """The requests of a run, in the order they were sent."""
-    StubClient.sent = sent = []
+    StubClient.sent = requests = []
     try:
         with_stub(lambda: engine_rate(roles_at(NOWHERE, connections), items, connections))
     finally:
         StubClient.sent = None
-    return sent
+    return requests
 
 
 def against_server(delay: float, items: int, connections: int, repeat: int, processes: int) -> None:
@@ -153,12 +189,14 @@ def against_server(delay: float, items: int, connections: int, repeat: int, proc
     requests = recorded(items, connections)
     with server(delay) as url:
         entry = roles_at(url, connections)
+        documented, documented_cpu = best(lambda: documented_rate(entry, requests, connections), repeat)
         bare, bare_cpu = best(lambda: bare_rate(entry, requests, connections), repeat)
         engine, cpu = best(lambda: engine_rate(entry, items, connections, processes), repeat)
     ideal = f", ideal {connections / delay * 1000:5.0f}" if delay else ""
     print(
         f"server {delay:3.0f} ms, {connections} in flight, {len(requests)} calls: engine {engine:6.0f} calls/s "
-        f"({cpu:.2f} ms CPU), bare loop {bare:6.0f} ({bare_cpu:.2f} ms CPU), ratio {engine / bare:.2f}{ideal}",
+        f"({cpu:.2f} ms CPU), bare loop {bare:6.0f} ({bare_cpu:.2f} ms CPU), ratio {engine / bare:.2f}; "
+        f"openai as documented {documented:6.0f} ({documented_cpu:.2f} ms CPU), ratio {engine / documented:.2f}{ideal}",
         flush=True,
     )
 
