@@ -15,7 +15,8 @@ from sqlalchemy import Connection, select, update
 
 from lic_pipeline.errors import StorageError
 from lic_pipeline.models.ledger.claims import CHUNK, Claims, Later
-from lic_pipeline.models.ledger.database import Database, explain, is_storage_fault, is_transient
+from lic_pipeline.models.ledger.database import Database
+from lic_pipeline.models.ledger.faults import explain, is_storage_fault, is_transient
 from lic_pipeline.models.ledger.records import ERROR_PREFIX, OPEN, ClaimLostError
 from lic_pipeline.models.ledger.rows import RowExistsError, RowStore, Store
 from lic_pipeline.models.ledger.schema import CONVERSATIONS

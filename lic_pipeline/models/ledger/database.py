@@ -1,4 +1,4 @@
-"""Opening the database behind a ledger: SQLite file or PostgreSQL URL, durable settings, errors that say what to do.
+"""Opening the database behind a ledger: SQLite file or PostgreSQL URL, durable settings.
 
 No table is known here. Two engines stand on one database: ``writer`` begins every transaction as a writer (so that a
 lock is waited for, never found out half-way), ``reader`` never blocks it.
@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
 from lic_pipeline.errors import ConfigError, StorageError
-from lic_pipeline.models.redaction import redact_message
+from lic_pipeline.models.ledger.faults import storage_errors
 
 FILE_NAME = "ledger.sqlite"
 BUSY_SECONDS = 60.0
@@ -96,7 +95,7 @@ def _sqlite_engine(file: Path, begin: Callable[[Connection], None], busy_s: floa
         URL.create("sqlite", database=str(file)),
         poolclass=QueuePool,
         connect_args={
-            "timeout": busy_s,
+            "timeout": BUSY_SECONDS,
             "check_same_thread": False,
             "isolation_level": None,
             "cached_statements": 512,
@@ -108,6 +107,7 @@ def _sqlite_engine(file: Path, begin: Callable[[Connection], None], busy_s: floa
         _use_wal(connection)
         for pragma in ("synchronous=FULL", "wal_autocheckpoint=4000", "temp_store=MEMORY", "cache_size=-32000"):
             connection.execute(f"PRAGMA {pragma}")
+        connection.execute(f"PRAGMA busy_timeout={busy_s * 1000:.0f}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -193,66 +193,3 @@ def _open_postgresql(url: URL) -> Database:
         connection.commit()
 
     return Database(writer, reader, place, None)
-
-
-@contextmanager
-def storage_errors(place: str) -> Iterator[None]:
-    """Turn database and file errors into StorageError with advice."""
-    try:
-        yield
-    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise explain(error, place) from error
-
-
-def explain(error: BaseException, place: str) -> StorageError:
-    """The StorageError for a database error: what happened at ``place`` and what to do."""
-    origin = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    said = redact_message(" ".join(str(origin).split()))
-    lowered = said.lower()
-    for signs, advice in _ADVICE:
-        if any(sign in lowered for sign in signs):
-            return StorageError(f"the ledger {place}: {said}. {advice}")
-    return StorageError(f"the ledger {place} failed: {said}. Everything reported as stored is stored; run again.")
-
-
-def is_transient(error: BaseException) -> bool:
-    """True for errors that a repeated transaction may not meet: deadlock, serialization, a lost server connection."""
-    if not isinstance(error, DBAPIError):
-        return False
-    if isinstance(error.orig, sqlite3.Error):
-        return False
-    code = getattr(error.orig, "pgcode", None)
-    lost = code is None and type(error.orig).__name__ in {"OperationalError", "InterfaceError"}
-    return lost or error.connection_invalidated or code in {"40P01", "40001", "57P01", "57P03"}
-
-
-def is_storage_fault(error: BaseException) -> bool:
-    """True for faults of the place itself (full, damaged, gone), which no other transaction would survive either."""
-    origin = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(origin, sqlite3.Error):
-        return isinstance(origin, sqlite3.OperationalError) or type(origin) is sqlite3.DatabaseError
-    if isinstance(error, DBAPIError):
-        return error.connection_invalidated or type(origin).__name__ in {"OperationalError", "InterfaceError"}
-    return isinstance(error, (OSError, StorageError, MemoryError))
-
-
-_ADVICE: tuple[tuple[tuple[str, ...], str], ...] = (
-    (
-        ("malformed", "not a database", "corrupt", "file is encrypted"),
-        "The file is damaged. Nothing was changed: move it (with its -wal and -shm files) away and run "
-        "`lic ledger rebuild`, or restore a copy.",
-    ),
-    (
-        ("full", "no space", "disk i/o error", "file too large", "quota"),
-        "The disk is full or failing: free space and run again; everything reported as stored is stored.",
-    ),
-    (
-        ("readonly", "read-only", "unable to open", "permission denied"),
-        "It cannot be written: choose a writable LIC_HOME or fix the permissions.",
-    ),
-    (("locked",), f"Another process has held it for over {BUSY_SECONDS:.0f} s: end that process and run again."),
-    (
-        ("connection", "could not translate", "password authentication", "does not exist"),
-        "Check that the server runs and that the URL, user and database name are right.",
-    ),
-)

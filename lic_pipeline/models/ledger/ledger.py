@@ -18,7 +18,8 @@ from types import TracebackType
 from lic_pipeline.models.ledger import reads
 from lic_pipeline.models.ledger.batch import Batches
 from lic_pipeline.models.ledger.claims import CHUNK, Claims, Won, server_clock_offset
-from lic_pipeline.models.ledger.database import Database, open_database, storage_errors
+from lic_pipeline.models.ledger.database import Database, open_database
+from lic_pipeline.models.ledger.faults import storage_errors
 from lic_pipeline.models.ledger.owner import new_owner
 from lic_pipeline.models.ledger.reader import LedgerReader, RecentVerdicts
 from lic_pipeline.models.ledger.records import DONE, ERROR_PREFIX, CallKey

@@ -14,7 +14,8 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from lic_pipeline.models.ledger import reads
-from lic_pipeline.models.ledger.database import Database, storage_errors
+from lic_pipeline.models.ledger.database import Database
+from lic_pipeline.models.ledger.faults import storage_errors
 from lic_pipeline.models.ledger.records import CallTotals, StoredConversation, Totals
 from lic_pipeline.models.ledger.writer import Writer
 from lic_pipeline.records import Json
