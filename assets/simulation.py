@@ -16,7 +16,8 @@ from assets.checks.conversations import INVARIANTS_CHECK, invariants_check
 from assets.partitions import AUTOMATIC_TAG, BY_TASK_AND_MODEL, task_and_model
 from assets.sharding import approved_instructions
 from lic_pipeline.errors import InterruptedRunError
-from lic_pipeline.lake.conversations import CONVERSATIONS, ConversationStore
+from lic_pipeline.lake.conversation_rows import CONVERSATIONS
+from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.files import safe_part
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.registry import ModelEntry

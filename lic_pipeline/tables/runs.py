@@ -1,4 +1,4 @@
-"""Tables of planned conversations and of what was found in their replies (conversations: ``lake.conversations``)."""
+"""Tables of planned conversations and of what their replies held (conversations: ``lake.conversation_rows``)."""
 
 from __future__ import annotations
 
