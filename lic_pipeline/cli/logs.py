@@ -111,7 +111,8 @@ def _rescored(home: Home, imported: Imported, experiment: str, differences: Path
     from lic_pipeline.logs.differences import attempt_differences
     from lic_pipeline.logs.publish import publish_import, write_changed
     from lic_pipeline.logs.tables import LOG_COMPARISON
-    from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT, Artefact
+    from lic_pipeline.metrics.artefact import Artefact
+    from lic_pipeline.metrics.artefact_table import MEASUREMENT_ARTEFACT
     from lic_pipeline.scoring.sink import open_sink
 
     compared, decomposed = Comparison(), Artefact()

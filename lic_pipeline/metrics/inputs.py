@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lic_pipeline.lake.tables import read_all
 from lic_pipeline.logs.tables import IMPORTED_LOGS, LOG_COMPARISON
-from lic_pipeline.metrics.artefact import MEASUREMENT_ARTEFACT
+from lic_pipeline.metrics.artefact_table import MEASUREMENT_ARTEFACT
 from lic_pipeline.metrics.health import SIMULATOR_EVENTS, simulator_events
 from lic_pipeline.tables import TableSpec
 from lic_pipeline.tables.items import (

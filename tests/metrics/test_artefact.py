@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from lic_pipeline.logs.tables import STEP_SCORES
-from lic_pipeline.metrics.artefact import ALL, MEASUREMENT_ARTEFACT, artefact_rows
+from lic_pipeline.metrics.artefact import artefact_rows
+from lic_pipeline.metrics.artefact_table import ALL, MEASUREMENT_ARTEFACT
 
 Row = dict[str, Any]
 
