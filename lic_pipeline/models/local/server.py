@@ -127,7 +127,9 @@ class LocalServer:
 def serve_command(weights: Path) -> list[str]:
     """What to start for these weights: this interpreter on ``models.local.serve``."""
     threads = max(1, min(_MOST_THREADS, os.cpu_count() or 1))
-    return [sys.executable, "-m", "lic_pipeline.models.local.serve", str(weights), str(threads), str(CONTEXT)]
+    # Nothing is imported from the folder lic is called in: a file there may bear a library's name.
+    module = ("-P", "-m", "lic_pipeline.models.local.serve")
+    return [sys.executable, *module, str(weights), str(threads), str(CONTEXT)]
 
 
 def _first_line(stream: object, lines: SimpleQueue[bytes]) -> None:

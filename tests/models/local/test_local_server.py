@@ -158,7 +158,18 @@ def test_weights_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         find_weights()
     path.write_bytes(b"GGUF")
     assert find_weights() == path
-    assert serve_command(path)[3] == str(path)
+    assert serve_command(path)[4] == str(path)
+
+
+def test_a_file_in_the_current_folder_takes_no_library_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("xllamacpp.py", "pydantic.py", "lic_pipeline.py"):
+        (tmp_path / name).write_text("raise RuntimeError('a file of the current folder was imported')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT / "stand_in_runtime"))
+    monkeypatch.setenv("STAND_IN_PIDS", str(tmp_path / "pids"))
+    (tmp_path / "Tiny.gguf").write_bytes(b"GGUF")
+    with LocalServer(serve_command(tmp_path / "Tiny.gguf"), tmp_path / "server.log", 30.0) as running:
+        running.require_alive()
 
 
 def test_weights_are_found_in_their_package_without_importing_it(
