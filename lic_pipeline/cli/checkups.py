@@ -147,8 +147,7 @@ def sandbox_lines() -> Iterator[Line]:
 
 def ledger_lines(home: Home) -> Iterator[Line]:
     """SQLite, and whether the ledger can be read."""
-    from lic_pipeline.cli.running import open_ledger
-    from lic_pipeline.cli.status import has_ledger
+    from lic_pipeline.cli.ledgers import has_ledger, open_ledger
     from lic_pipeline.errors import LicError
 
     yield Line("sqlite", "ok" if sqlite3.sqlite_version_info >= (3, 35) else "fail", sqlite3.sqlite_version)

@@ -89,7 +89,7 @@ def _carry_out(home: Home, choice: Choice, weights: Path) -> Done:
 
 def _asks_something(home: Home, choice: Choice) -> bool:
     """Whether a run would call the model. What ended in an error is opened again: here nobody was paid for it."""
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import open_ledger
     from lic_pipeline.models.ledger.records import ERROR_PREFIX
     from lic_pipeline.verification.freshness import is_evaluated
     from lic_pipeline.verification.planning import plan_for

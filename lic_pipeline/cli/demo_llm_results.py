@@ -45,7 +45,7 @@ _COUNTED = ("attempts", "user turns", "flagged", "flags", "missing")
 
 
 def _document(home: Home, choice: Choice, done: Done) -> dict[str, Any]:
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import open_ledger
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.lake.tables import read_partition
     from lic_pipeline.simulation.fitting import unanswerable

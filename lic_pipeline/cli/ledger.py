@@ -153,8 +153,7 @@ def vacuum(as_json: AsJson = False) -> None:
 @contextmanager
 def _opened(*, create: bool = False) -> Iterator[tuple[Home, Ledger]]:
     """The ledger of this home; looking at one that is not there must not create it."""
-    from lic_pipeline.cli.running import open_ledger
-    from lic_pipeline.cli.status import has_ledger
+    from lic_pipeline.cli.ledgers import has_ledger, open_ledger
     from lic_pipeline.config import Home
     from lic_pipeline.errors import ConfigError
 

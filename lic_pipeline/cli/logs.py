@@ -106,7 +106,7 @@ def _summary(imported: Imported, experiment: str) -> Row:
 
 def _rescored(home: Home, imported: Imported, experiment: str, differences: Path | None) -> Row:
     """Publish the import and compute its two tables; of each conversation only sums are kept."""
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import open_ledger
     from lic_pipeline.logs.comparison import Comparison
     from lic_pipeline.logs.differences import attempt_differences
     from lic_pipeline.logs.publish import publish_import, write_changed

@@ -58,7 +58,7 @@ def _described(listed: dict[str, dict[str, object]]) -> str:
 def _truth(home: Home, experiment: Experiment, tasks: tuple[str, ...], alias: str) -> list[CellTruth]:
     from concurrent.futures import ThreadPoolExecutor
 
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import open_ledger
     from lic_pipeline.metrics.truth import plan_truth
     from lic_pipeline.models.personas import get_persona
     from lic_pipeline.models.registry import get_model

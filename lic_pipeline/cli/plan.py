@@ -61,9 +61,10 @@ def plan(
 ) -> None:
     """Conversations, calls, tokens and money of a run, what is done and what is missing. Calls nothing."""
     from lic_pipeline.cli.explaining import show_differences
+    from lic_pipeline.cli.ledgers import ledger_to_read
     from lic_pipeline.cli.options import resolve
     from lic_pipeline.cli.results import tell_unusable
-    from lic_pipeline.cli.running import open_ledger, prepare_tasks
+    from lic_pipeline.cli.running import prepare_tasks
     from lic_pipeline.config import Home
 
     home = Home.locate().prepare()
@@ -92,7 +93,7 @@ def plan(
         show_differences(home, choice, explain, as_json=as_json)
         return
     assert choice is not None
-    with open_ledger(home) as ledger:
+    with ledger_to_read(home) as ledger:
         document = _document(home, choice, ledger)
     _show(document, as_json)
     for name in choice.tasks:

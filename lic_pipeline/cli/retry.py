@@ -90,13 +90,13 @@ def _failed(
     home: Home, models: list[str] | None, tasks: list[str] | None, experiment: str | None
 ) -> dict[Partition, Failed]:
     """What has failed, by manifest; manifests in which nothing has are left out."""
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import ledger_to_read
     from lic_pipeline.models.ledger.records import ERROR_PREFIX
     from lic_pipeline.verification.judgements import without_verdicts
     from lic_pipeline.verification.standing import chosen, manifest_ids
 
     found = {}
-    with open_ledger(home) as ledger:
+    with ledger_to_read(home) as ledger:
         for one in chosen(home.lake, experiment=experiment, tasks=tasks or (), models=models or ()):
             states = ledger.states(manifest_ids(home.lake, one))
             bad = {name: state for name, state in states.items() if state.startswith(ERROR_PREFIX)}
@@ -115,7 +115,7 @@ def _choice(home: Home, one: Partition) -> Choice:
 
 
 def _reopen(home: Home, failed: Mapping[Partition, Failed]) -> None:
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import open_ledger
     from lic_pipeline.simulation.judging.docket import ask_again
 
     if failed:

@@ -13,9 +13,6 @@ from lic_pipeline.cli.progress import Display
 if TYPE_CHECKING:
     from lic_pipeline.cli.launch import Launcher
     from lic_pipeline.config import Home
-    from lic_pipeline.models.ledger.ledger import Ledger
-    from lic_pipeline.simulation.engine import Work
-    from lic_pipeline.simulation.plan import Plan
 
 
 @dataclass
@@ -112,13 +109,16 @@ def _prepare(home: Home, task: str, launch: Launcher, display: Display) -> None:
 def _evaluate(
     home: Home, choice: Choice, task: str, alias: str, launch: Launcher, display: Display, done: Done, *, accept: bool
 ) -> None:
+    from lic_pipeline.cli.ledgers import open_ledger
+    from lic_pipeline.cli.unscored import reasons
     from lic_pipeline.lake.conversations import ConversationStore
+    from lic_pipeline.models.ledger.records import DONE
     from lic_pipeline.models.registry import get_model
     from lic_pipeline.simulation.drift import accept_drift
     from lic_pipeline.simulation.engine import Work
     from lic_pipeline.verification.freshness import is_evaluated
     from lic_pipeline.verification.planning import plan_for
-    from lic_pipeline.verification.standing import open_by_reason
+    from lic_pipeline.verification.standing import Partition, open_by_reason
 
     plan = plan_for(home.lake, choice.experiment, task, get_model(alias))
     if plan.skipped is not None:
@@ -138,20 +138,8 @@ def _evaluate(
         work = Work(plan, ledger, ConversationStore(home.lake, task, alias))
     done.missing.update(work.failed)
     done.missing.update(reason for _, reason in open_by_reason(work))
-    done.missing.update(_unscored(home, plan, work))
-
-
-def _unscored(home: Home, plan: Plan, work: Work) -> list[str]:
-    """Why finished conversations have no score: a judge's reply that cannot be used, no sandbox, no room for a word."""
-    from lic_pipeline.lake.tables import read_partition
-    from lic_pipeline.models.ledger.records import DONE
-    from lic_pipeline.tables.scores import SCORES
-    from lic_pipeline.verification.planning import manifest_partition
-
-    partition = manifest_partition(plan.experiment.name, plan.task.name, plan.model.alias)
     finished = {name for name in work.settled if work.states[name] == DONE}
-    rows = read_partition(home.lake, SCORES, partition) or []
-    return [row["missing_reason"] for row in rows if row["missing_reason"] and row["conversation_id"] in finished]
+    done.missing.update(reasons(home.lake, Partition(choice.experiment.name, task, alias), finished))
 
 
 def _publish(home: Home, launch: Launcher, display: Display) -> None:
@@ -160,10 +148,3 @@ def _publish(home: Home, launch: Launcher, display: Display) -> None:
     if not is_published(home):
         display.stage("publishing metrics and report")
         launch.publish()
-
-
-def open_ledger(home: Home) -> Ledger:
-    """The ledger of this home, or the database LIC_LEDGER_URL names."""
-    from lic_pipeline.models.ledger.ledger import Ledger
-
-    return Ledger.open(home.ledger_target)

@@ -66,7 +66,7 @@ def scoring_by_model(
     require_countable(budget, [entry])
 
     def produce(lines: Iterable[bytes], write: Callable[[OutputLine], None]) -> None:
-        from lic_pipeline.cli.running import open_ledger
+        from lic_pipeline.cli.ledgers import open_ledger
         from lic_pipeline.config import Home
         from lic_pipeline.simulation import caps
         from lic_pipeline.simulation.judging.lines import score_judged

@@ -11,13 +11,14 @@ from lic_pipeline.cli.options import AsJson
 if TYPE_CHECKING:
     from lic_pipeline.config import Home
     from lic_pipeline.models.ledger.ledger import Ledger
+    from lic_pipeline.verification.standing import Partition
 
 OneExperiment = Annotated[str | None, typer.Option("--experiment", "-e", help="Only this experiment. Default: all.")]
 
 
 def status(experiment: OneExperiment = None, as_json: AsJson = False) -> None:
     """How every experiment stands: wanted, done, missing and why, flags, spend. Exit 0 whatever it finds."""
-    from lic_pipeline.cli.running import open_ledger
+    from lic_pipeline.cli.ledgers import has_ledger, open_ledger
     from lic_pipeline.config import Home
     from lic_pipeline.simulation.experiment_store import find_experiment
 
@@ -32,19 +33,6 @@ def status(experiment: OneExperiment = None, as_json: AsJson = False) -> None:
     _show(document, experiment, as_json)
 
 
-def has_ledger(home: Home) -> bool:
-    """True when there is a ledger to look into, or a database that may hold one; looking must not create one."""
-    from pathlib import Path
-
-    from lic_pipeline.models.ledger.database import FILE_NAME
-
-    target = home.ledger_target
-    if isinstance(target, str) and "://" in target:
-        return True
-    path = Path(target).expanduser()
-    return path.is_file() or (path / FILE_NAME).is_file()
-
-
 def _empty(home: Home) -> dict[str, Any]:
     return {"home": str(home.root), "experiments": [], "outside_manifests": {}, "total": totals_row(None)}
 
@@ -52,13 +40,29 @@ def _empty(home: Home) -> dict[str, Any]:
 def _document(home: Home, ledger: Ledger, experiment: str | None) -> dict[str, Any]:
     from lic_pipeline.verification.standing import as_row, chosen, outside, standing
 
-    rows = [as_row(standing(home.lake, ledger, one)) for one in chosen(home.lake, experiment=experiment)]
+    rows = [
+        {**as_row(standing(home.lake, ledger, one)), "unscored": _unscored(home, ledger, one)}
+        for one in chosen(home.lake, experiment=experiment)
+    ]
     return {
         "home": str(home.root),
         "experiments": rows,
         "outside_manifests": outside(ledger, home.lake),
         "total": totals_row(ledger.totals()),
     }
+
+
+def _unscored(home: Home, ledger: Ledger, one: Partition) -> dict[str, int]:
+    """How many conversations are done and have no score, by reason."""
+    from collections import Counter
+
+    from lic_pipeline.cli.unscored import reasons
+    from lic_pipeline.models.ledger.records import DONE
+    from lic_pipeline.verification.standing import manifest_ids
+
+    states = ledger.states(manifest_ids(home.lake, one))
+    finished = {name for name, state in states.items() if state == DONE}
+    return dict(sorted(Counter(reasons(home.lake, one, finished)).items()))
 
 
 def totals_row(totals: Any) -> dict[str, Any]:
@@ -114,4 +118,5 @@ def _line(row: dict[str, Any]) -> list[object]:
     tokens = row["prompt_tokens"] + row["completion_tokens"]
     free = row["model"].startswith("sim/")
     cost = money(row["cost_usd"], free=free)
-    return [*names, counted(row["missing"]) or "–", counted(row["flags"]) or "–", row["calls"], tokens, cost]
+    missing = counted({**row["missing"], **row["unscored"]})
+    return [*names, missing or "–", counted(row["flags"]) or "–", row["calls"], tokens, cost]

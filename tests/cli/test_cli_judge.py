@@ -30,6 +30,12 @@ def scored(lic: Lic) -> int:
     return int(row[0])
 
 
+def standing(lic: Lic) -> tuple[int, int, dict[str, int], dict[str, int]]:
+    """What `lic status` says of the one manifest: done, scored, missing and unscored."""
+    (row,) = lic("status", "--json").document["experiments"]
+    return row["done"], row["scored"], row["missing"], row["unscored"]
+
+
 def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None:
     with FaultServer(answer=lambda body: "Both are fine.") as useless:
         name_judge(lic, useless)
@@ -39,6 +45,8 @@ def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None
         assert "0 calls made" in lic("run", *JUDGED, code=1, here=True).err
         assert useless.answered == asked
         assert lic("status", "--json").document["outside_manifests"] == {}
+        assert standing(lic) == (2, 0, {}, {"judge: no usable verdicts": 2})
+        assert "2 judge: no usable verdicts" in lic("status").out
     with FaultServer(answer=all_full) as server:
         name_judge(lic, server)
         document: dict[str, Any] = lic("retry", "--errors", "--json", here=True).document
@@ -47,6 +55,7 @@ def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None
     assert (row["retried"], row["judgements"], row["left"]) == (0, server.answered, {})
     assert row["was"] == {"judge: unusable": server.answered}
     assert scored(lic) == 2
+    assert standing(lic) == (2, 2, {}, {})
     assert lic("status", "--json").document["outside_manifests"] == {}
 
 

@@ -119,17 +119,24 @@ def test_status_of_an_empty_home_creates_nothing(lic: Lic) -> None:
     assert not lic.home.exists()
 
 
-@pytest.mark.parametrize(("address", "file"), [("", ""), ("/own.sqlite", "/ledger.sqlite")])
-def test_status_of_another_ledger_finds_it_and_creates_none(
-    finished: Lic, tmp_path: Path, address: str, file: str
+@pytest.mark.parametrize(
+    ("scheme", "address", "file"),
+    [("", "", ""), ("", "/own.sqlite", "/ledger.sqlite"), ("sqlite:///", "/own.sqlite", "/ledger.sqlite")],
+)
+def test_looking_into_another_ledger_finds_it_and_creates_none(
+    finished: Lic, tmp_path: Path, scheme: str, address: str, file: str
 ) -> None:
-    other = {"LIC_LEDGER_URL": f"{tmp_path / 'elsewhere'}{address}"}
+    other = {"LIC_LEDGER_URL": f"{scheme}{tmp_path / 'elsewhere'}{address}"}
     assert finished("status", "--json", env=other).document["experiments"] == []
-    assert "there is no ledger" in finished.error("ledger", "totals", env=other)
+    for command in ("totals", "export", "verify", "vacuum"):
+        assert "there is no ledger" in finished.error("ledger", command, env=other)
+    assert "none yet; the first run makes it" in finished("doctor", env=other).out
+    assert finished("plan", *SMALL, "--json", env=other).document["total"]["missing"] == {"not_started": 12}
+    assert "No conversation" in finished("retry", "--errors", env=other).out
     assert not (tmp_path / "elsewhere").exists()
     moved = finished.home.with_name("moved")
     (finished.home / "ledger").rename(moved)
-    (row,) = finished("status", "--json", env={"LIC_LEDGER_URL": f"{moved}{file}"}).document["experiments"]
+    (row,) = finished("status", "--json", env={"LIC_LEDGER_URL": f"{scheme}{moved}{file}"}).document["experiments"]
     assert (row["wanted"], row["done"]) == (12, 12)
 
 
