@@ -15,12 +15,9 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-
 from fault_server import FaultServer
 from judged import GOOD, INSIGHTS, SUMMARY, different, good, instruction, manifest_of, says
+from typer.testing import CliRunner, Result
 
 from lic_pipeline.cli.score import score
 from lic_pipeline.models.ledger import Ledger

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fault_server import hashed_answer
+from fault_replies import hashed_answer
 
 OPENINGS = {"You play a person": "user", "You sort replies": "classifier", "You lift the final": "extractor"}
 _DECODER = json.JSONDecoder()
