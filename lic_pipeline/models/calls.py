@@ -15,27 +15,23 @@ from lic_pipeline.models.budget import BudgetWatch, SpendRecords
 from lic_pipeline.models.classify import connection_error, describe
 from lic_pipeline.models.clients import ModelClient
 from lic_pipeline.models.errors import (
-    AccessError,
     CallError,
     CallTimeoutError,
     ContentFilteredError,
     ContextOverflowError,
-    PermanentError,
     RateLimitError,
 )
 from lic_pipeline.models.ledger.records import CallKey
 from lic_pipeline.models.limits import AdaptiveLimit
 from lic_pipeline.models.limits_rate import Bucket
 from lic_pipeline.models.prices import price_of
+from lic_pipeline.models.refusals import Refusals
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.models.retry import Pauses
 from lic_pipeline.models.tokens import estimate_request, usage_of_call
 from lic_pipeline.models.waiting import Waiting
 from lic_pipeline.records import Reply, Usage
-
-REFUSALS_IN_A_ROW = 8
-"""So many bad requests and never a reply: the entry is wrong, not the items, and the run stops."""
 
 _OVERLOADED = frozenset({429, 503, 529})
 
@@ -58,10 +54,7 @@ class CallRecords(SpendRecords, Protocol):
 class _Spent:
     """Seconds a call has spent in attempts and pauses; waiting for a slot is not the provider's fault."""
 
-    __slots__ = ("seconds",)
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
+    seconds = 0.0
 
 
 class CallPath:
@@ -88,9 +81,7 @@ class CallPath:
         self._tokens = Bucket(entry.limits.tpm) if entry.limits.tpm else None
         self._pauses = Pauses(entry.patience)
         self._waiting = Waiting()
-        self._stopped: AccessError | None = None
-        self._answered = False
-        self._refusals = 0
+        self._refusals = Refusals(entry)
 
     async def complete(self, request: ModelRequest, conversation_id: str, key: CallKey) -> Reply:
         """The reply to a request, after as many attempts as the entry's patience allows. Raises CallError."""
@@ -177,8 +168,7 @@ class CallPath:
                 await bucket.take(amount)
 
     def _refuse_if_over(self) -> None:
-        if self._stopped is not None:
-            raise AccessError(str(self._stopped), status=self._stopped.status)
+        self._refusals.require_none()
         if self._watch is not None:
             self._watch.check()
 
@@ -215,7 +205,7 @@ class CallPath:
             raise connection_error(cause) from cause
 
     def _succeeded(self, request: ModelRequest, reply: Reply, estimate: int) -> None:
-        self._answered = True
+        self._refusals.answered()
         self._limit.succeeded()
         usage = usage_of_call(request, reply)
         tokens = (usage.prompt or 0) + (usage.completion or 0)
@@ -230,19 +220,11 @@ class CallPath:
         self._waiting.last_error = describe(f"{error.outcome}: {error}")
         if isinstance(error, RateLimitError) or error.status in _OVERLOADED:
             self._limit.limited(started)
-        if isinstance(error, PermanentError):
-            self._refusals += 1
-            if not self._answered and self._refusals >= REFUSALS_IN_A_ROW:
-                error = AccessError(
-                    f"{self.entry.alias} refused the first {self._refusals} requests: {error}", status=error.status
-                )
-        if isinstance(error, AccessError) and self._stopped is None:
-            self._stopped = error
-        return error
+        return self._refusals.met(error)
 
     def _gives_up(self, state: RetryCallState, spent: _Spent) -> bool:
         patience = self.entry.patience
-        if self._stopped is not None or state.attempt_number >= patience.attempts:
+        if self._refusals.ending is not None or state.attempt_number >= patience.attempts:
             return True
         return spent.seconds + state.upcoming_sleep >= patience.total_s
 

@@ -17,11 +17,12 @@ from lic_pipeline.errors import ConfigError
 from lic_pipeline.models import errors
 from lic_pipeline.models.access import ModelAccess
 from lic_pipeline.models.budget import Budget, BudgetWatch, require_countable
-from lic_pipeline.models.calls import REFUSALS_IN_A_ROW, CallPath
+from lic_pipeline.models.calls import CallPath
 from lic_pipeline.models.clients import open_client
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.ledger.records import CallKey
 from lic_pipeline.models.limits import REREAD_SECONDS, AdaptiveLimit
+from lic_pipeline.models.refusals import REFUSALS_IN_A_ROW
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.models.waiting import heartbeat

@@ -157,10 +157,14 @@ def test_odd_responses_end_no_conversation_in_error(tmp_path: Path, serve: Any) 
     assert {"no_choices", "no_usage", "truncated", "content_filter", "truncated_reasoning", "empty_reply"} <= flags
 
 
-def test_a_refused_key_stops_the_run_and_it_can_be_resumed(tmp_path: Path, serve: Any) -> None:
+def test_a_refused_key_stops_the_run_and_it_can_be_resumed(
+    tmp_path: Path, serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_FAKE", "sk-canary-0123456789")
     server: FaultServer = serve([*["ok"] * 10, *["401"] * 40])
-    with pytest.raises(ProviderStoppedError, match="Incorrect API key"):
-        hold(tmp_path, entry_at(server.url, limits={"concurrency": 4}), 20)
+    keyed = entry_at(server.url, limits={"concurrency": 4}, key_variable="KEY_OF_FAKE")
+    with pytest.raises(ProviderStoppedError, match=r"^fake: HTTP 401: Incorrect API key.*the key in KEY_OF_"):
+        hold(tmp_path, keyed, 20)
     assert server.requests <= 10 + 2 * 4
     server.script.clear()
     outcome = hold(tmp_path, entry_at(server.url), 20)
