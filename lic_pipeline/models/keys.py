@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.redaction import register_secret
@@ -41,6 +42,12 @@ def find_key(entry: ModelEntry) -> str | None:
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"{variable} holds a line break or a letter no key has; copy the key of {entry.alias} again")
     return key
+
+
+def require_keys(entries: Iterable[ModelEntry]) -> None:
+    """Raise ConfigError, as ``find_key`` does, for the first of these entries that needs a key and has none."""
+    for entry in entries:
+        find_key(entry)
 
 
 def provider_key(entry: ModelEntry) -> str:

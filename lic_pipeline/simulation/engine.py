@@ -17,6 +17,7 @@ from pathlib import Path
 from lic_pipeline.errors import StorageError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.budget import Budget
+from lic_pipeline.models.keys import require_keys
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import ClaimLostError, StoredConversation
 from lic_pipeline.simulation.collector import calm_collector
@@ -26,7 +27,7 @@ from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.holding import FamilyHolder
 from lic_pipeline.simulation.ordering import longest_last_ones_first
 from lic_pipeline.simulation.outcome import Outcome, Progress, Tally
-from lic_pipeline.simulation.parameters import assistant_parameters, require_roles
+from lic_pipeline.simulation.parameters import assistant_parameters, players
 from lic_pipeline.simulation.plan import Family, Plan
 from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.scoring_threads import ScoringThreads
@@ -64,7 +65,8 @@ def run(
     ``processes`` share ``max_connections`` and the plan, as far as there is work for more than one. Once ``stopped``
     says so nothing new is begun.
 
-    Raises InterruptedRunError (SIGINT, SIGTERM), DriftError, ProviderStoppedError, BudgetReachedError, StorageError;
+    Raises ConfigError (a role without model or key) before anything is called;
+    InterruptedRunError (SIGINT, SIGTERM), DriftError, ProviderStoppedError, BudgetReachedError, StorageError;
     in every case what was paid for is stored and a rerun goes on from there.
     """
     if plan.skipped is not None:
@@ -78,7 +80,8 @@ def run(
             f"ledger {ledger.place} does not know them; calling again would pay again. Put the old ledger back, or "
             "run `lic ledger rebuild`, or move the lake away to hold them anew"
         )
-    require_roles(plan.experiment, plan.model)
+    # Before any process is started or anything is held: a key may be missing for a role that speaks last.
+    require_keys([plan.model, *players(plan.experiment, plan.model, plan.task.name).values()])
     work.take_up()
     connections = max_connections or plan.model.limits.concurrency
     size = min(processes, connections, -(-len(work.todo) // CLAIMED_AT_ONCE))

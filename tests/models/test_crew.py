@@ -22,7 +22,7 @@ from lic_pipeline.errors import BudgetReachedError, ConfigError, LicError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.ledger import Ledger
-from lic_pipeline.models.registry import ModelEntry
+from lic_pipeline.models.registry import ModelEntry, user_registry
 from lic_pipeline.simulation.crew import Crew, crew
 from lic_pipeline.simulation.crew.order import Order
 from lic_pipeline.simulation.engine import run
@@ -284,6 +284,27 @@ def test_members_import_from_where_the_first_process_does_and_nowhere_else(
 def test_a_member_whose_run_was_over_before_it_was_told_anything_ends_quietly() -> None:
     ended = subprocess.run(crew.COMMAND, input=b"", capture_output=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("keyless", ["fake", "user", "system"])
+def test_a_key_that_is_missing_is_told_before_any_process_is_started(
+    tmp_path: Path, lic_home: Path, monkeypatch: pytest.MonkeyPatch, keyless: str
+) -> None:
+    def entry(alias: str) -> dict[str, Any]:
+        return {"alias": alias, "id": f"local/{alias}", "base_url": "http://127.0.0.1:9/v1",
+                "key_variable": f"KEY_OF_{alias.upper()}"}  # fmt: skip
+
+    lic_home.mkdir()
+    user_registry().write_text(json.dumps({"models": [entry("user"), entry("system")]}))
+    for alias in ("fake", "user", "system"):
+        monkeypatch.setenv(f"KEY_OF_{alias.upper()}", "" if alias == keyless else f"sk-canary-of-{alias}-123")
+    monkeypatch.setattr(Crew, "_start", lambda *_: pytest.fail("a process was started"))
+    roles = {"simulator": "llm", "user_model": "user", "system_model": "system"}
+    plan = math_plan(ModelEntry.model_validate(entry("fake")), ITEMS, **roles)
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        with pytest.raises(ConfigError, match=f"^{keyless} needs an API key: set KEY_OF_{keyless.upper()} in"):
+            run(plan, ledger, tmp_path / "lake", max_connections=CONNECTIONS, processes=2)
+        assert ledger.totals().conversations == {}
 
 
 def test_an_order_makes_the_same_plan_or_none(tmp_path: Path) -> None:
