@@ -53,16 +53,21 @@ def content_words(text: str) -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=4096)
-def asked_words(question: str) -> frozenset[str]:
-    """The words of what is asked: the last question of a problem, or its last sentence."""
+def asking(question: str) -> str:
+    """What is asked: the last question of a problem, or its last sentence."""
     sentences = [s for s in re.split(r"(?<=[.?!])\s+", question[-4000:].strip()) if s]
-    asking = [
+    questions = [
         s
         for s in sentences
         if s.endswith("?") or re.match(r"\W*(?:calculate|find|determine|compute)\b", s, re.IGNORECASE)
     ]
-    text = (asking or sentences or [""])[-1]
+    return (questions or sentences or [""])[-1]
+
+
+@lru_cache(maxsize=4096)
+def asked_words(question: str) -> frozenset[str]:
+    """The words of what is asked."""
+    text = asking(question)
     text = _CONDITION.sub(" ", text)
     words = content_words(text)
     if _FIRST_PERSON & set(_WORD.findall(text.lower())):

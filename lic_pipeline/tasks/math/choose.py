@@ -59,7 +59,7 @@ def choose(text: str, start: int, end: int, question: str = "", *, words: bool) 
     """The asked value of ``text[start:end]``; ``rivals`` are set when several distinct values remain."""
     found = list(numbers(text, start, end))
     if not found and words:
-        found = list(number_words(text, start, end))
+        found = number_words(text, start, end, question)
     if not found:
         return Choice()
     found = without_restatements(text, _before_reason(text, start, end, found), question)

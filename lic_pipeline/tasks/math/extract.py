@@ -42,13 +42,13 @@ _LONGEST_ANSWER = 2000
 _BARE = 40
 
 
-def whole_value(answer: str) -> tuple[Fraction | None, bool]:
+def whole_value(answer: str, question: str = "") -> tuple[Fraction | None, bool]:
     """The value of a text that is nothing but an answer, None when it has none; and whether it has several."""
     if _DIGITS_ONLY.fullmatch(answer):
         # Most references and extractions look like this, and the grammar comes to the same.
         digits = answer.replace(",", "").lstrip("$")
         return Fraction(digits) if "." in digits else Fraction(int(digits)), False
-    extraction, number = find(answer, whole=True)
+    extraction, number = find(answer, question, whole=True)
     return None if number is None else number.value, extraction.rung is Rung.AMBIGUOUS
 
 
@@ -61,13 +61,13 @@ def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extract
     """
     plain = normalise(text)
     if whole:
-        return _finish(_whole(plain))
+        return _finish(_whole(plain, question))
     plain = _first_solution(plain)
     strict = _strict(plain, question)
     if strict is not None and strict.rung is Rung.BOXED and strict.choice.empty:
         # A box that holds a formula or a word says that there is no number, unless one is stated after it.
         return _finish(_loose(plain[strict.start :].partition("}")[2], question))
-    return _finish(strict or _bare(plain) or _loose(plain, question))
+    return _finish(strict or _bare(plain, question) or _loose(plain, question))
 
 
 def _finish(found: Found | None) -> tuple[Extraction, Number | None]:
@@ -91,17 +91,17 @@ def _first_solution(text: str) -> str:
     return text
 
 
-def _whole(text: str) -> Found | None:
+def _whole(text: str, question: str) -> Found | None:
     """An answer on its own: one value, or the box or marker inside it."""
     if len(text) > _LONGEST_ANSWER:
-        return _strict(text, "") or _loose(text, "")
-    choice = choose(text, 0, len(text), words=True)
+        return _strict(text, question) or _loose(text, question)
+    choice = choose(text, 0, len(text), question, words=True)
     if choice.number is not None:
         return Found(Rung.WHOLE, choice, 0)
-    return _strict(text, "") or (None if choice.empty else Found(Rung.WHOLE, choice, 0))
+    return _strict(text, question) or (None if choice.empty else Found(Rung.WHOLE, choice, 0))
 
 
-def _bare(text: str) -> Found | None:
+def _bare(text: str, question: str) -> Found | None:
     """A reply that is nothing but a value with at most three words."""
     stripped = text.strip()
     if len(stripped) > _BARE or "?" in stripped or len(_LONG_WORD.findall(stripped)) > 3:
@@ -109,7 +109,7 @@ def _bare(text: str) -> Found | None:
     first, *others = stripped.split("\n")
     if others and has_digit(first):
         return None  # several lines with values are passages, of which some may be checks
-    choice = choose(text, 0, len(text), words=False)
+    choice = choose(text, 0, len(text), question, words=False)
     return Found(Rung.WHOLE, choice, 0) if choice.number is not None and not choice.number.weak else None
 
 
@@ -117,7 +117,7 @@ def _strict(text: str, question: str) -> Found | None:
     """The strict rung that applies; of a box and a later, different marker the later one (self-correction)."""
     box = boxed(text, question)
     start = 0 if box is None else box.start
-    hashes = hashed(text, start) if "####" in text else None
+    hashes = hashed(text, start, question) if "####" in text else None
     if box is None and hashes is not None:
         start = hashes.start
     marker = marked(text, start, question)
@@ -151,7 +151,7 @@ def _loose(text: str, question: str) -> Found | None:
         if found.choice.number is None or found.choice.number.weak < 2 or concludes(sentence):
             return found
         weak = weak or found
-    return weak or _in_words(text, visited)
+    return weak or _in_words(text, visited, question)
 
 
 def _concluded(text: str, spans: Iterator[Span], choice: Choice, question: str) -> Found:
@@ -188,11 +188,11 @@ def _listed(text: str, spans: Iterable[Span], question: str) -> Number | None:
     return best_labelled(labelled[::-1], question, last_bonus=2) if len(labelled) > 1 else None
 
 
-def _in_words(text: str, spans: list[tuple[int, int]]) -> Found | None:
+def _in_words(text: str, spans: list[tuple[int, int]], question: str) -> Found | None:
     """The last of these passages (last one first) that spells a value in words."""
     for start, end in spans:
         if not set_aside(text[start:end]):
-            choice = choose(text, start, end, words=True)
+            choice = choose(text, start, end, question, words=True)
             if choice.number is not None:
                 return Found(Rung.CONCLUSION, choice, start)
     return None

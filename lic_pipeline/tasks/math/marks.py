@@ -31,11 +31,11 @@ _REGION = 700
 _LAST = 12
 
 
-def hashed(text: str, start: int) -> Found | None:
+def hashed(text: str, start: int, question: str) -> Found | None:
     """The last ``####`` line that is an answer and no heading."""
     last: Found | None = None
     for match in list(_HASHES.finditer(text, start))[-_LAST:]:
-        choice = choose(text, *match.span(1), words=True)
+        choice = choose(text, *match.span(1), question, words=True)
         if choice.number is not None and not choice.number.weak and len(_LONG_WORD.findall(match[1])) <= 5:
             last = Found(Rung.MARKER, choice, match.start())
     return last

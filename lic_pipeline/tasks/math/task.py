@@ -53,7 +53,7 @@ class MathTask(PlainMessages):
     kind: Literal["binary", "refinement"] = "binary"
     costly = False
     scores_every_turn = True
-    scorer_version = 2
+    scorer_version = 3
     answer_description = (
         "a single number: the value that the problem asks for (integer, decimal, fraction or percentage)"
     )
@@ -95,7 +95,7 @@ class MathTask(PlainMessages):
         known = _gold(gold)
         if known is None:
             return Verdict(score=None, verdict="not_judged", error="reference is missing or no single number")
-        value, several = whole_value(visible_text(answer)[0])
+        value, several = whole_value(visible_text(answer)[0], instruction.text)
         expected, spelling = known
         detail = {"expected": spelling}
         if value is None:

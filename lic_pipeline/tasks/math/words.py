@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
-from lic_pipeline.tasks.math.values import Number
+from lic_pipeline.tasks.math.measures import is_part_of_unit, part_in_asked_unit
+from lic_pipeline.tasks.math.values import Number, canonical
 from lic_pipeline.tasks.text import holds_any
 
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -33,49 +35,74 @@ _BEFORE = re.compile(
     r"|step|part|case|option|grade)\s(?:the\s|all\s|these\s)?$",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"\bquarter\s(?:to|till)\s$", re.IGNORECASE)
 _AFTER = re.compile(
     r"[\s-]*(?:\w+\s)?(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|steps?|parts?|cases?)\b", re.IGNORECASE
 )
-# "half" or "a quarter" on its own: as a whole answer it may say of what, within a sentence it must end one.
+# "half" or "a quarter" on its own: as a whole answer it may say of what, within a sentence it must end one. "A third
+# day" counts days, "a quarter past" is a time of day.
 _LONE_PART = re.compile(
-    rf"(?<![\w-])(?:half\sa\s(?P<dozen>dozen)|(?:an?[\s-])?(?P<half>half)|an?[\s-](?P<part>{'|'.join(_PARTS)}))(?![\w-])"
-    r"(?P<of>\s(?:of\s)?(?:(?:an?|the|his|her|their|my|your|its|all|that|it|them)\b\s?)?[a-z]*)?"
+    rf"(?<![\w-])(?:(?:half\sa|a\shalf)\s(?P<dozen>dozen)|(?:an?[\s-])?(?P<half>half)"
+    rf"|an?[\s-](?P<part>{'|'.join(_PARTS)}))(?![\w-])"
+    r"(?P<of>\s(?!(?:past|to|till|until|after|before)\b)(?:of\s)?(?:(?:an?|the|his|her|their|my|your|its|all|that|it|them)\b\s?)?"
+    r"(?:(?:whole|entire|original|total|full|remaining|initial)\s)?[a-z]*)?"
     r"[\s!*_)}\"']*(?:$|[.;,\n])",
     re.IGNORECASE,
 )
+_ORDINAL = re.compile(r"\s(?!(?:of|an?|the|his|her|their|my|your|its|all|that|it|them)\b)[a-z]", re.IGNORECASE)
 _STATED = re.compile(
     r"\b(?:is|are|was|were|equals|be|becomes|to|exactly|about|left with|ate|gets|got|has|leaves)\s[*_\"'$(]{0,4}$",
     re.IGNORECASE,
 )
 _LONE = frozenset({"one", "zero", "two"})
+_AROUND = " .;,!*_)}\"'\n"
 
 
-def number_words(text: str, start: int, end: int) -> list[Number]:
-    """The values spelled in words between two places of a normalised text, in order."""
+def number_words(text: str, start: int, end: int, question: str = "") -> list[Number]:
+    """The values spelled in words between two places of a normalised text, in order.
+
+    A part of a unit ("half an hour") is a value only where the question asks for a unit of that kind, and in that unit.
+    """
     lowered = text[start:end].lower()
-    found = list(_phrases(text, start, end)) if holds_any(lowered, _STEMS) else []
-    return found if found or not holds_any(lowered, _PARTS) else _lone_part(text, start, end)
+    found = list(_phrases(text, start, end, question)) if holds_any(lowered, _STEMS) else []
+    return found if found or not holds_any(lowered, _PARTS) else _lone_part(text, start, end, question)
 
 
-def _lone_part(text: str, start: int, end: int) -> list[Number]:
+def _lone_part(text: str, start: int, end: int, question: str) -> list[Number]:
     """The first half, quarter or the like that answers on its own, as a list of at most one."""
     for match in _LONE_PART.finditer(text, start, end):
         before = text[max(start, match.start() - 24) : match.start()]
         if before.strip(" *_:#\n\t\"'$(") and (match["of"] or not _STATED.search(before)):
             continue
-        value = Fraction(6) if match["dozen"] else Fraction(1, _PARTS[(match["half"] or match["part"]).lower()])
-        words = match.group()[: match.start("of") - match.start()] if match["of"] else match.group()
-        return [Number(value, match.start(), match.end(), words.strip(" .;,!*_)}\"'\n"), word=True)]
+        if match["dozen"]:
+            return [Number(Fraction(6), match.start(), match.end(), match.group().strip(_AROUND), word=True)]
+        name = (match["half"] or match["part"]).lower()
+        if match["of"] and name not in {"half", "quarter"} and _ORDINAL.match(match["of"]):
+            continue
+        stop = match.start("of") if match["of"] else match.end()
+        words = text[match.start() : stop].strip(_AROUND)
+        return _measured(
+            Number(Fraction(1, _PARTS[name]), match.start(), match.end(), words, word=True), text, stop, question
+        )
     return []
 
 
-def _phrases(text: str, start: int, end: int) -> Iterator[Number]:
+def _measured(part: Number, text: str, place: int, question: str) -> list[Number]:
+    """A part with what it measures after it: itself, or its value in the unit asked for, or nothing."""
+    if not is_part_of_unit(text, place):
+        return [part]
+    value = part_in_asked_unit(text, place, part.value, question)
+    return [] if value is None else [replace(part, value=value, text=canonical(value))]
+
+
+def _phrases(text: str, start: int, end: int, question: str) -> Iterator[Number]:
     for match in _PHRASE.finditer(text, start, end):
         before = text[max(start, match.start() - 24) : match.start()]
         at_start = not before.strip(" *_:#\n\t")
         if (
             before.lower().endswith("half ")
             or _BEFORE.search(before)
+            or (not match["part"] and _CLOCK.search(before))
             or (not at_start and _AFTER.match(text, match.end(), end))
         ):
             continue
@@ -90,7 +117,7 @@ def _phrases(text: str, start: int, end: int) -> Iterator[Number]:
             continue
         if match["half"]:
             value += Fraction(1, 2) if "half" in match["half"].lower() else Fraction(1, 4)
-        yield Number(
+        number = Number(
             -value if match["sign"] else value,
             match.start(),
             match.end(),
@@ -98,6 +125,7 @@ def _phrases(text: str, start: int, end: int) -> Iterator[Number]:
             percent=bool(match["percent"]),
             word=True,
         )
+        yield from _measured(number, text, match.end(), question) if match["part"] else (number,)
 
 
 def _with_part(phrase: str, part: str) -> Fraction | None:
