@@ -96,6 +96,9 @@ def test_details_name_line_and_error(pool: Pool) -> None:
         "n = int(input())",
         "for _ in range(2): f(1, 2)",
         "print(input())",
+        "raise SystemExit(1)",
+        "import sys; sys.exit(f(3))",
+        "if f(1): exit()",
     ],
 )
 def test_a_tolerant_load_survives_usage(usage: str, pool: Pool) -> None:

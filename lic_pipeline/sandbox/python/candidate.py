@@ -127,7 +127,8 @@ def load(source: str, *, tolerant: bool) -> dict[str, Any]:
     """The namespace of the program.
 
     ``tolerant``: statements run one by one, prints and asserts of a usage block are left out, and a top-level
-    statement that is no definition may fail (a usage block that reads input), since what the tests need decides.
+    statement that is no definition may fail or exit (a usage block that reads input, a run of the program's own
+    tests), since what the tests need decides.
     """
     module = types.ModuleType("solution")
     sys.modules["solution"] = module
@@ -157,6 +158,9 @@ def _step_by_step(source: str, namespace: dict[str, Any]) -> None:
             exec(code, namespace)
         except MemoryError:
             raise
+        except SystemExit:
+            if not isinstance(node, (*_FAILS_ALONE, ast.Raise)):
+                raise
         except Exception:
             if not isinstance(node, _FAILS_ALONE):
                 raise

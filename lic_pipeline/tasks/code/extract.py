@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Instruction, Reply, Rung
+from lic_pipeline.tasks.code.bodies import STARTS_CODE, clean, fenced, without_diffs
+from lic_pipeline.tasks.code.listings import listings_in, unnumbered
 from lic_pipeline.tasks.code.syntax import (
     classes_of,
     defines,
     functions_of,
     imports_from_elsewhere,
     is_stub,
+    is_test,
     missing_names,
     parse,
 )
@@ -23,12 +26,8 @@ from lic_pipeline.tasks.fences import inner_blocks
 from lic_pipeline.tasks.python_tree import parse_python
 from lic_pipeline.tasks.text import reasoning_flags, visible_text
 
-_PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
-_STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
 _STARTS_SCRIPT = re.compile(r"(?:[A-Za-z_][\w, \[\]]*=[^=]|for\s.+:|while\s.+:|print\s*\(|if\s.+:|with\s.+:|try:)")
 _READS = re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\(\s*0\s*\)|\bos\.read\s*\(\s*0|fileinput")
-_SECOND_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*\n")
-_QUOTED = re.compile(r"[ \t]{0,3}>(?!>) ?")
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
 _PROGRAM_KEYS = ("code", "solution", "program", "python", "function", "answer", "final_answer", "completion")
 _MAX_LOOSE = 100_000
@@ -57,18 +56,27 @@ def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
     text = _from_json(text) or text
     flags = reasoning_flags(reply)
     expected = entry_point_of(instruction)
-    bodies = _fenced(text)
-    blocks = [block for body in bodies if (block := _block(body, expected)) is not None]
+    bodies = fenced(text)
+    blocks = _blocks(bodies, expected)
+    if not any(block.useful for block in blocks):
+        numbered = [program for body in bodies if (program := unnumbered(body)) is not None]
+        blocks = [block for block in _blocks(numbered, expected) if block.useful] or blocks
     chosen = _choose(blocks, expected)
     if chosen is not None:
         return Extraction(answer=chosen, rung=Rung.BLOCK, candidates=_others(blocks, chosen), flags=flags)
+    text = without_diffs(text)
     completed = _completed_body(bodies or [text], instruction, expected)
     if completed is not None:
         return Extraction(answer=completed, rung=Rung.BLOCK if bodies else Rung.WHOLE, flags=flags)
-    if bodies and any(_STARTS_CODE.search(body) for body in bodies):
-        broken = next(body for body in reversed(bodies) if _STARTS_CODE.search(body))
-        return Extraction(answer=broken.strip("\n"), rung=Rung.BLOCK, flags=(*flags, "unparsable"))
+    if bodies and any(STARTS_CODE.search(body) for body in bodies):
+        broken = next(body for body in reversed(bodies) if STARTS_CODE.search(body))
+        unread = () if parse(broken) is not None else ("unparsable",)
+        return Extraction(answer=broken.strip("\n"), rung=Rung.BLOCK, flags=(*flags, *unread))
     return _unfenced(text, expected, flags)
+
+
+def _blocks(bodies: Sequence[str], expected: str | None) -> list[Block]:
+    return [block for body in bodies if (block := _block(body, expected)) is not None]
 
 
 def _from_json(text: str) -> str | None:
@@ -82,28 +90,7 @@ def _from_json(text: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     found = {str(key).lower(): inner for key, inner in value.items() if isinstance(inner, str)}
-    return next((found[key] for key in _PROGRAM_KEYS if _STARTS_CODE.search(found.get(key, ""))), None)
-
-
-def _fenced(text: str) -> list[str]:
-    found = inner_blocks(text)
-    python = [_clean(block.body) for block in found if block.language in _PYTHON]
-    others = [_clean(block.body) for block in found if block.language not in _PYTHON]
-    return [body for body in python or others if body.strip()]
-
-
-def _clean(body: str) -> str:
-    """Without a second opening fence, quote marks, doctest prompts or carriage returns."""
-    body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").lstrip("\ufeff")
-    body = _SECOND_FENCE.sub("", body)
-    lines = body.split("\n")
-    if len(lines) > 1 and all(_QUOTED.match(line) for line in lines if line.strip()):
-        lines = [_QUOTED.sub("", line) for line in lines]
-        body = "\n".join(lines)
-    if any(line.startswith(">>> ") for line in lines) and not any(_STARTS_CODE.match(line) for line in lines):
-        lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
-        body = "\n".join(lines)
-    return body
+    return next((found[key] for key in _PROGRAM_KEYS if STARTS_CODE.search(found.get(key, ""))), None)
 
 
 def _block(body: str, expected: str | None) -> Block | None:
@@ -135,7 +122,8 @@ def _choose(blocks: Sequence[Block], expected: str | None) -> str | None:
     else:
         named = [index for index, block in enumerate(blocks) if _has_entry(block, expected)]
         useful = [index for index, block in enumerate(blocks) if block.useful]
-        index = named[-1] if named else (useful[-1] if useful else None)
+        solving = [index for index in useful if not _only_tests(blocks[index].tree)]
+        index = next((places[-1] for places in (named, solving, useful) if places), None)
     return None if index is None else _joined(blocks, index)
 
 
@@ -146,6 +134,12 @@ def _has_entry(block: Block, expected: str) -> bool:
         return False
     own = [function for function in functions_of(block.tree.body) if function.name == expected]
     return not own or not all(is_stub(function) for function in own)
+
+
+def _only_tests(tree: ast.Module) -> bool:
+    """True for a block that defines nothing but tests of what another one defines."""
+    functions = functions_of(tree.body)
+    return bool(functions) and not classes_of(tree) and all(is_test(function) for function in functions)
 
 
 def _last_script(blocks: Sequence[Block]) -> int | None:
@@ -202,10 +196,13 @@ def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extrac
     """Code in the open text: from the first line that starts code to the last line that still parses."""
     if len(text) > _MAX_LOOSE:
         return Extraction(answer=None, rung=Rung.FAILED, flags=(*flags, "too_long"))
-    text = _clean(text)
+    text = clean(text)
     whole = _block(text, expected)
     if whole is not None and whole.useful:
         return Extraction(answer=whole.text, rung=Rung.WHOLE, flags=flags)
+    listed = [block for block in _blocks(list(listings_in(text)), expected) if block.useful]
+    if listed:
+        return Extraction(answer=listed[-1].text, rung=Rung.LOOSE, flags=flags)
     lines = text.split("\n")
     if not any(_starts(line, expected) for line in lines):
         lines = [line[4:] if line.startswith("    ") else line for line in lines]  # a block of Markdown by indentation
@@ -223,7 +220,7 @@ def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extrac
 
 
 def _starts(line: str, expected: str | None) -> bool:
-    if _STARTS_CODE.match(line):
+    if STARTS_CODE.match(line):
         return True
     return expected is None and _STARTS_SCRIPT.match(line) is not None
 

@@ -18,6 +18,7 @@ from lic_pipeline.tasks.python_tree import parse_python
 MAX_PROGRAM = 4_000_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HARNESS = re.compile(r"main$|_?tests?(?:_|$)|check(?:_|$)|run_tests?$|solve_all$|test[A-Z]")
+_CALLED_TEST = re.compile(r"Tests?(?![a-z])|\w*[a-z0-9_]Tests?$")
 
 
 def parse(source: str) -> ast.Module | None:
@@ -97,8 +98,23 @@ def functions_of(body: Iterable[ast.stmt]) -> list[ast.FunctionDef]:
 
 
 def classes_of(tree: ast.Module) -> list[ast.ClassDef]:
-    """The top-level classes."""
-    return [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    """The top-level classes that are no tests."""
+    return [node for node in tree.body if isinstance(node, ast.ClassDef) and not is_test_class(node)]
+
+
+def is_test_class(owner: ast.ClassDef) -> bool:
+    """True for a class that derives from a ``TestCase``, or is called a test and has tests."""
+    bases = {part.id if isinstance(part, ast.Name) else getattr(part, "attr", "") for part in owner.bases}
+    if any(base.endswith("TestCase") for base in bases):
+        return True
+    return _CALLED_TEST.match(owner.name) is not None and any(
+        method.name.startswith("test") for method in functions_of(owner.body)
+    )
+
+
+def is_test(function: ast.FunctionDef) -> bool:
+    """True for a function called like a test or a main, which is no solution."""
+    return _HARNESS.match(function.name) is not None
 
 
 def defines(tree: ast.Module, name: str) -> bool:

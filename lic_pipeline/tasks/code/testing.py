@@ -20,6 +20,7 @@ from lic_pipeline.sandbox.python.api import (
 )
 from lic_pipeline.tasks.code.compare import arguments_of, expected_value, same_output, same_value
 from lic_pipeline.tasks.code.extract import entry_point_of
+from lic_pipeline.tasks.code.own_tests import without_own_tests
 from lic_pipeline.tasks.code.syntax import acts_when_loaded, argument_count, find_entry, header_of, parse, with_header
 
 LIMITS = Limits()
@@ -96,6 +97,7 @@ def _plan(program: str, instruction: Instruction, policy: Policy) -> _Plan | Ver
     """What to run; a verdict when the program cannot be run at all. Raises RecordError for a garbled instruction."""
     if parse(program) is None:
         return _zero(program, "compile_error", "not a Python program")
+    program = without_own_tests(program)
     reference = instruction.reference
     if reference.get("format") == "humaneval":
         prompt, test, entry = (_text(reference, key) for key in ("prompt", "test", "entry_point"))

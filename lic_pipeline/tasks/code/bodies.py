@@ -1,0 +1,65 @@
+"""The fenced blocks of a reply that may be programs, cleaned of what replies wrap around code.
+
+Which of them is the program is decided in ``extract``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lic_pipeline.tasks.code.diffs import LANGUAGES, is_diff, patched
+from lic_pipeline.tasks.code.syntax import parse
+from lic_pipeline.tasks.fences import Fence, inner_blocks
+
+STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
+_PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
+_SECOND_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*\n")
+_QUOTED = re.compile(r"[ \t]{0,3}>(?!>) ?")
+
+
+def fenced(text: str) -> list[str]:
+    """The blocks called Python or nothing, else all others. A diff is none of them, but what it makes of one is."""
+    python: list[str] = []
+    others: list[str] = []
+    for block in inner_blocks(text):
+        body = clean(block.body)
+        if _is_diff(block):
+            _change(python or others, body)
+        elif body.strip():
+            (python if block.language in _PYTHON else others).append(body)
+    return python or others
+
+
+def without_diffs(text: str) -> str:
+    """The text with each block that is a diff replaced by an empty line."""
+    for block in reversed(inner_blocks(text)):
+        if _is_diff(block):
+            text = text[: block.start] + "\n" + text[block.end :]
+    return text
+
+
+def _is_diff(block: Fence) -> bool:
+    return block.language in LANGUAGES or is_diff(block.body)
+
+
+def _change(bodies: list[str], diff: str) -> None:
+    """Put the last of these programs that a diff fits into the form it gives it."""
+    for place in range(len(bodies) - 1, -1, -1):
+        program = patched(bodies[place], diff)
+        if program is not None and parse(program) is not None:
+            bodies[place] = program
+            return
+
+
+def clean(body: str) -> str:
+    """Without a second opening fence, quote marks, doctest prompts or carriage returns."""
+    body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").lstrip("\ufeff")
+    body = _SECOND_FENCE.sub("", body)
+    lines = body.split("\n")
+    if len(lines) > 1 and all(_QUOTED.match(line) for line in lines if line.strip()):
+        lines = [_QUOTED.sub("", line) for line in lines]
+        body = "\n".join(lines)
+    if any(line.startswith(">>> ") for line in lines) and not any(STARTS_CODE.match(line) for line in lines):
+        lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
+        body = "\n".join(lines)
+    return body
