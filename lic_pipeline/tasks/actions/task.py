@@ -25,17 +25,28 @@ from lic_pipeline.records import (
     Verdict,
 )
 from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, render_calls
-from lic_pipeline.tasks.actions.find import find_calls
+from lic_pipeline.tasks.actions.find import Found, find_calls
 from lic_pipeline.tasks.actions.gold import gold_calls, wrong_calls
 from lic_pipeline.tasks.actions.match import Reference, assign, assign_greedily, mismatch, plain_name, schemas
 from lic_pipeline.tasks.actions.reference import parse_published
 from lic_pipeline.tasks.actions.schema import check_calls, check_functions
+from lic_pipeline.tasks.memo import Kept, Same
 from lic_pipeline.tasks.messages import PlainMessages
 from lic_pipeline.tasks.text import TRUNCATED_REASONING, label_without_answer, storable, visible_text
 
 
 def _known(instruction: Instruction) -> dict[str, Mapping[str, Json]]:
     return schemas(instruction.context.get("functions") or [])
+
+
+@Kept
+def _found(text: str, functions: Same) -> Found:
+    """The calls of a visible reply, given the list of functions of its instruction."""
+    return find_calls(text, schemas(functions.thing or []))
+
+
+def _calls_of(text: str, instruction: Instruction) -> Found:
+    return _found(text, Same(instruction.context.get("functions")))
 
 
 class ActionsTask(PlainMessages):
@@ -84,7 +95,7 @@ class ActionsTask(PlainMessages):
         if policy == "reference":
             whole = storable(text.strip())
             return Extraction(answer=whole or None, rung=Rung.WHOLE if whole else Rung.FAILED, flags=flags)
-        found = find_calls(text, _known(instruction))
+        found = _calls_of(text, instruction)
         if found.rung is Rung.AMBIGUOUS:
             candidates = tuple(storable(call.render()) for call in found.calls[:20])
             return Extraction(answer=None, rung=Rung.AMBIGUOUS, candidates=candidates, flags=flags)
@@ -103,7 +114,7 @@ class ActionsTask(PlainMessages):
         if policy == "reference":
             return _score_published(answer, references, _known(instruction))
         known = _known(instruction)
-        found = find_calls(visible_text(answer)[0], known)
+        found = _calls_of(visible_text(answer)[0], instruction)
         if found.rung is Rung.AMBIGUOUS:
             return Verdict(
                 score=0.0, verdict="ambiguous", detail={"calls": [storable(call.render()) for call in found.calls[:20]]}
@@ -124,7 +135,7 @@ class ActionsTask(PlainMessages):
         known = _known(instruction)
         distinct: dict[str, Call] = {}
         for answer in answers:
-            found = find_calls(visible_text(answer)[0], known)
+            found = _calls_of(visible_text(answer)[0], instruction)
             for call in found.calls if found.rung is not Rung.AMBIGUOUS else ():
                 distinct.setdefault(_identity(call), call)
         if not distinct:

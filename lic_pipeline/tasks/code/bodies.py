@@ -1,19 +1,22 @@
-"""The fenced blocks of a reply that may be programs, cleaned of what replies wrap around code.
+"""The parts of a reply that may be programs, fenced or in JSON, without what replies wrap around code.
 
 Which of them is the program is decided in ``extract``.
 """
 
 from __future__ import annotations
 
+import json
 import re
 
 from lic_pipeline.tasks.code.diffs import LANGUAGES, is_diff, patched
 from lic_pipeline.tasks.code.syntax import parse
 from lic_pipeline.tasks.fences import Fence, inner_blocks
 
+MAX_LOOSE = 100_000
 STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
 _SECOND_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*\n")
+_PROGRAM_KEYS = ("code", "solution", "program", "python", "function", "answer", "final_answer", "completion")
 _QUOTED = re.compile(r"[ \t]{0,3}>(?!>) ?")
 
 
@@ -49,6 +52,20 @@ def _change(bodies: list[str], diff: str) -> None:
         if program is not None and parse(program) is not None:
             bodies[place] = program
             return
+
+
+def from_json(text: str) -> str | None:
+    """The program of a reply that is one JSON object with the program as a value, fenced or not."""
+    blocks = inner_blocks(text)
+    stripped = (blocks[0].body if len(blocks) == 1 and blocks[0].language in {"", "json"} else text).strip()
+    if not (stripped.startswith("{") and stripped.endswith("}")) or len(stripped) > MAX_LOOSE:
+        return None
+    try:
+        value = json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
+    found = {str(key).lower(): inner for key, inner in value.items() if isinstance(inner, str)}
+    return next((found[key] for key in _PROGRAM_KEYS if STARTS_CODE.search(found.get(key, ""))), None)
 
 
 def clean(body: str) -> str:

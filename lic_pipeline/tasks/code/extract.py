@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lic_pipeline.records import Extraction, Instruction, Reply, Rung
-from lic_pipeline.tasks.code.bodies import STARTS_CODE, clean, fenced, without_diffs
+from lic_pipeline.tasks.code.bodies import MAX_LOOSE, STARTS_CODE, clean, fenced, from_json, without_diffs
 from lic_pipeline.tasks.code.listings import listings_in, unnumbered
 from lic_pipeline.tasks.code.syntax import (
     classes_of,
@@ -22,15 +21,13 @@ from lic_pipeline.tasks.code.syntax import (
     missing_names,
     parse,
 )
-from lic_pipeline.tasks.fences import inner_blocks
+from lic_pipeline.tasks.memo import Kept
 from lic_pipeline.tasks.python_tree import parse_python
 from lic_pipeline.tasks.text import reasoning_flags, visible_text
 
 _STARTS_SCRIPT = re.compile(r"(?:[A-Za-z_][\w, \[\]]*=[^=]|for\s.+:|while\s.+:|print\s*\(|if\s.+:|with\s.+:|try:)")
 _READS = re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\(\s*0\s*\)|\bos\.read\s*\(\s*0|fileinput")
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
-_PROGRAM_KEYS = ("code", "solution", "program", "python", "function", "answer", "final_answer", "completion")
-_MAX_LOOSE = 100_000
 _MAX_CUTS = 40
 _MAX_STARTS = 20
 
@@ -53,9 +50,16 @@ def entry_point_of(instruction: Instruction) -> str | None:
 def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
     """The program of a reply: fenced blocks first, else code that stands in the open text. Never raises."""
     text, _ = visible_text(reply.text)
-    text = _from_json(text) or text
+    prompt = instruction.reference.get("prompt")
+    found = _read(text, entry_point_of(instruction), prompt if isinstance(prompt, str) else "")
     flags = reasoning_flags(reply)
-    expected = entry_point_of(instruction)
+    return found.model_copy(update={"flags": (*flags, *found.flags)}) if flags else found
+
+
+@Kept
+def _read(text: str, expected: str | None, prompt: str) -> Extraction:
+    """The program of a visible reply. ``prompt``: what the reply may merely go on with, "" without one."""
+    text = from_json(text) or text
     bodies = fenced(text)
     blocks = _blocks(bodies, expected)
     if not any(block.useful for block in blocks):
@@ -63,34 +67,20 @@ def extract_program(reply: Reply, instruction: Instruction) -> Extraction:
         blocks = [block for block in _blocks(numbered, expected) if block.useful] or blocks
     chosen = _choose(blocks, expected)
     if chosen is not None:
-        return Extraction(answer=chosen, rung=Rung.BLOCK, candidates=_others(blocks, chosen), flags=flags)
+        return Extraction(answer=chosen, rung=Rung.BLOCK, candidates=_others(blocks, chosen))
     text = without_diffs(text)
-    completed = _completed_body(bodies or [text], instruction, expected)
+    completed = _completed_body(bodies or [text], prompt, expected)
     if completed is not None:
-        return Extraction(answer=completed, rung=Rung.BLOCK if bodies else Rung.WHOLE, flags=flags)
+        return Extraction(answer=completed, rung=Rung.BLOCK if bodies else Rung.WHOLE)
     if bodies and any(STARTS_CODE.search(body) for body in bodies):
         broken = next(body for body in reversed(bodies) if STARTS_CODE.search(body))
-        unread = () if parse(broken) is not None else ("unparsable",)
-        return Extraction(answer=broken.strip("\n"), rung=Rung.BLOCK, flags=(*flags, *unread))
-    return _unfenced(text, expected, flags)
+        flags = () if parse(broken) is not None else ("unparsable",)
+        return Extraction(answer=broken.strip("\n"), rung=Rung.BLOCK, flags=flags)
+    return _unfenced(text, expected)
 
 
 def _blocks(bodies: Sequence[str], expected: str | None) -> list[Block]:
     return [block for body in bodies if (block := _block(body, expected)) is not None]
-
-
-def _from_json(text: str) -> str | None:
-    """The program of a reply that is one JSON object with the program as a value, fenced or not."""
-    blocks = inner_blocks(text)
-    stripped = (blocks[0].body if len(blocks) == 1 and blocks[0].language in {"", "json"} else text).strip()
-    if not (stripped.startswith("{") and stripped.endswith("}")) or len(stripped) > _MAX_LOOSE:
-        return None
-    try:
-        value = json.loads(stripped)
-    except (ValueError, RecursionError):
-        return None
-    found = {str(key).lower(): inner for key, inner in value.items() if isinstance(inner, str)}
-    return next((found[key] for key in _PROGRAM_KEYS if STARTS_CODE.search(found.get(key, ""))), None)
 
 
 def _block(body: str, expected: str | None) -> Block | None:
@@ -169,10 +159,9 @@ def _others(blocks: Sequence[Block], chosen: str) -> tuple[str, ...]:
     return tuple(block.text for block in blocks if block.useful and block.text not in chosen)
 
 
-def _completed_body(bodies: Sequence[str], instruction: Instruction, expected: str | None) -> str | None:
+def _completed_body(bodies: Sequence[str], prompt: str, expected: str | None) -> str | None:
     """A reply that only continues the prompt with an indented function body."""
-    prompt = instruction.reference.get("prompt")
-    if expected is None or not isinstance(prompt, str) or not prompt.strip():
+    if expected is None or not prompt.strip():
         return None
     for body in reversed(bodies):
         text = body.strip("\n")
@@ -192,17 +181,17 @@ def _indented(text: str) -> tuple[str, ...]:
     return textwrap.indent(text, "    "), "    " + text
 
 
-def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extraction:
+def _unfenced(text: str, expected: str | None) -> Extraction:
     """Code in the open text: from the first line that starts code to the last line that still parses."""
-    if len(text) > _MAX_LOOSE:
-        return Extraction(answer=None, rung=Rung.FAILED, flags=(*flags, "too_long"))
+    if len(text) > MAX_LOOSE:
+        return Extraction(answer=None, rung=Rung.FAILED, flags=("too_long",))
     text = clean(text)
     whole = _block(text, expected)
     if whole is not None and whole.useful:
-        return Extraction(answer=whole.text, rung=Rung.WHOLE, flags=flags)
+        return Extraction(answer=whole.text, rung=Rung.WHOLE)
     listed = [block for block in _blocks(list(listings_in(text)), expected) if block.useful]
     if listed:
-        return Extraction(answer=listed[-1].text, rung=Rung.LOOSE, flags=flags)
+        return Extraction(answer=listed[-1].text, rung=Rung.LOOSE)
     lines = text.split("\n")
     if not any(_starts(line, expected) for line in lines):
         lines = [line[4:] if line.startswith("    ") else line for line in lines]  # a block of Markdown by indentation
@@ -214,9 +203,9 @@ def _unfenced(text: str, expected: str | None, flags: tuple[str, ...]) -> Extrac
         tries += 1
         block, end = _longest_block(lines, position, expected)
         if block is not None and block.useful:
-            return Extraction(answer=block.text, rung=Rung.LOOSE, flags=flags)
+            return Extraction(answer=block.text, rung=Rung.LOOSE)
         position = max(end, position + 1)  # what parses without being useful holds nothing useful either
-    return Extraction(answer=None, rung=Rung.FAILED, flags=flags)
+    return Extraction(answer=None, rung=Rung.FAILED)
 
 
 def _starts(line: str, expected: str | None) -> bool:

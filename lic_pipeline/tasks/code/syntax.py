@@ -16,6 +16,7 @@ from lic_pipeline.sandbox.python.jobs import Target
 from lic_pipeline.tasks.python_tree import parse_python
 
 MAX_PROGRAM = 4_000_000
+_MOST_KEPT = 20_000  # a tree holds fifty times the room of its text
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HARNESS = re.compile(r"main$|_?tests?(?:_|$)|check(?:_|$)|run_tests?$|solve_all$|test[A-Z]")
 _CALLED_TEST = re.compile(r"Tests?(?![a-z])|\w*[a-z0-9_]Tests?$")
@@ -25,7 +26,7 @@ def parse(source: str) -> ast.Module | None:
     """The tree of a program, None when it is not Python (or far too long). Never raises."""
     if len(source) > MAX_PROGRAM:
         return None
-    return _parsed(source) if len(source) < 100_000 else _parse(source)
+    return _parsed(source) if len(source) < _MOST_KEPT else _parse(source)
 
 
 def _parse(source: str) -> ast.Module | None:

@@ -14,6 +14,7 @@ from lic_pipeline.tasks.database.bare import bare_queries, looks_like_query
 from lic_pipeline.tasks.database.plain import plain
 from lic_pipeline.tasks.database.tokens import canonical, is_one_query, statements, tokenize
 from lic_pipeline.tasks.fences import inner_blocks, without_fences
+from lic_pipeline.tasks.memo import Kept
 from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
 
 SQL_VERBS = frozenset(
@@ -44,6 +45,7 @@ _CONDITION = re.compile(
 _JSON_KEYS = ("sql", "query", "sql_query", "final_query", "answer", "final_answer")
 
 
+@Kept
 def find(text: str) -> Extraction:
     """The query of a visible reply: block, whole, marker, then loose; ``ambiguous`` for queries under conditions."""
     text = plain(text)

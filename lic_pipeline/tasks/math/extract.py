@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import lru_cache
 from itertools import chain
 
 from lic_pipeline.records import Extraction, Rung
@@ -27,6 +26,7 @@ from lic_pipeline.tasks.math.passages import (
     set_aside,
 )
 from lic_pipeline.tasks.math.values import Number, normalise
+from lic_pipeline.tasks.memo import Kept
 from lic_pipeline.tasks.text import declines, holds_any
 
 _INVENTED = re.compile(
@@ -52,12 +52,11 @@ def whole_value(answer: str, question: str = "") -> tuple[Fraction | None, bool]
     return None if number is None else number.value, extraction.rung is Rung.AMBIGUOUS
 
 
-@lru_cache(maxsize=1024)
+@Kept
 def find(text: str, question: str = "", *, whole: bool = False) -> tuple[Extraction, Number | None]:
     """The extraction of a visible reply, and the chosen value. ``whole`` = the text is nothing but an answer.
 
-    ``question`` is the problem, used only to tell several labelled values of one passage apart. The latest results
-    are kept: label, extraction and score of one reply each ask for the same, with those of other conversations between.
+    ``question`` is the problem, used only to tell several labelled values of one passage apart.
     """
     plain = normalise(text)
     if whole:
