@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FOLDER = "demo-llm"
 """The demo has a home of its own below the usual one: what a tiny model did belongs beside no other number."""
 
-TASKS = ["math", "data2text"]
+TASKS = ["math", "data2text", "summary"]
 SEED = 7
 """Of the experiment: its first math item has few shards, and so few turns."""
 
@@ -60,31 +60,44 @@ def _own_home(weights: Path) -> Home:
 
 def _choice(home: Home, tasks: list[str], limit: int, runs: int) -> Choice:
     from lic_pipeline.cli.options import resolve
-    from lic_pipeline.models.local.entries import ASSISTANT, SYSTEM, USER
+    from lic_pipeline.models.local.entries import ASSISTANT, JUDGE, SYSTEM, USER
     from lic_pipeline.records import Setting
 
     return resolve(
         home, models=[ASSISTANT], tasks=tasks, settings=[str(setting) for setting in Setting], limit=limit, runs=runs,
-        simulator="llm", user_model=USER, system_model=SYSTEM, seed=SEED,
+        simulator="llm", user_model=USER, system_model=SYSTEM, judge_model=JUDGE, seed=SEED,
     )  # fmt: skip
 
 
 def _carry_out(home: Home, choice: Choice, weights: Path) -> Done:
     """With the server as long as there is something to ask it. Raises LocalServerError when it cannot be had."""
     from lic_pipeline.cli.running import Caps, carry_out, prepare_tasks
-    from lic_pipeline.models.local.entries import write_entries
+    from lic_pipeline.models.local.entries import NOT_SERVED, write_entries
     from lic_pipeline.models.local.server import LocalServer, serve_command
     from lic_pipeline.models.registry import user_registry
 
     prepare_tasks(home, choice)
+    findings = _findings(home, choice)
+    write_entries(user_registry(), weights, NOT_SERVED, findings)
     if not _asks_something(home, choice):
         return carry_out(home, choice, Caps())
     with LocalServer(serve_command(weights), home.root / "server.log") as server:
-        write_entries(user_registry(), weights, server.url)
+        write_entries(user_registry(), weights, server.url, findings)
         done = carry_out(home, choice, Caps())
         # What follows the end of a server is many failed calls; the one reason for them is this.
         server.require_alive()
     return done
+
+
+def _findings(home: Home, choice: Choice) -> int:
+    """How many findings each question to the judge is about, 0 when their number differs or nothing is judged."""
+    from lic_pipeline.verification.planning import plan_for
+
+    if "summary" not in choice.tasks:
+        return 0
+    plan = plan_for(home.lake, choice.experiment, "summary", choice.models[0])
+    numbers = {len(item.instruction.reference["insights"]) for item in plan.items.values()}
+    return numbers.pop() if len(numbers) == 1 else 0
 
 
 def _asks_something(home: Home, choice: Choice) -> bool:

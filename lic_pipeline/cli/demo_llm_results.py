@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 HONESTLY = """\
 Every part of this run is real: a language model answered each call over HTTP, through the client, the limits and the
 ledger that a paid model goes through. The numbers mean nothing. The model that comes with this demo has 135 million
-parameters: it solves almost no item, and as user, classifier or extractor its word is worth about as much as a coin's,
-although the server holds these replies to the form the role asks for. Nothing here says anything about conversations,
-or about any other model."""
+parameters: it solves almost no item, and as user, classifier, extractor or judge its word is worth about as much as a
+coin's, although the server holds these replies to the form the role asks for. Nothing here says anything about
+conversations, or about any other model."""
 
 
 def show(home: Home, choice: Choice, done: Done, *, as_json: bool) -> None:
@@ -49,6 +49,7 @@ def _document(home: Home, choice: Choice, done: Done) -> dict[str, Any]:
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.lake.tables import read_partition
     from lic_pipeline.simulation.fitting import unanswerable
+    from lic_pipeline.tables.runs import JUDGEMENTS
     from lic_pipeline.tables.scores import SCORES
     from lic_pipeline.verification.planning import manifest_partition, plan_for
 
@@ -57,23 +58,26 @@ def _document(home: Home, choice: Choice, done: Done) -> dict[str, Any]:
     held: dict[str, Conversation] = {}
     scores: dict[str, Mapping[str, Any]] = {}
     never: dict[str, str] = {}
+    judged: dict[str, Mapping[str, Any]] = {}
     for task in choice.tasks:
         plan = plan_for(home.lake, choice.experiment, task, model)
         plans.append(plan)
         ids = [spec.conversation_id for spec in plan.specs]
         held |= {one.conversation_id: one for one in ConversationStore(home.lake, task, model.alias).read(ids)}
-        rows = read_partition(home.lake, SCORES, manifest_partition(choice.experiment.name, task, model.alias)) or []
+        partition = manifest_partition(choice.experiment.name, task, model.alias)
+        rows = read_partition(home.lake, SCORES, partition) or []
         scores |= {row["conversation_id"]: row for row in rows}
+        judged |= {row["judgement_id"]: row for row in read_partition(home.lake, JUDGEMENTS, partition) or []}
         reasons = unanswerable(plan)
         never |= {s.conversation_id: reasons[s.instruction_id] for s in plan.specs if s.instruction_id in reasons}
     with open_ledger(home) as ledger:
-        stored = ledger.load(list(held))
+        stored = ledger.load([*held, *judged])
     return {
         "model": model.id.partition("/")[2],
         "tasks": list(choice.tasks),
         "calls_made": done.calls,
         "settings": [_setting_row(name, ids, held, scores, never) for name, ids in _by_setting(plans).items()],
-        "roles": _roles([one for one in held.values() if one.state == "done"], stored),
+        "roles": _roles([one for one in held.values() if one.state == "done"], judged, stored),
     }
 
 
@@ -113,8 +117,10 @@ def _setting_row(
     }
 
 
-def _roles(held: Sequence[Conversation], stored: Mapping[str, StoredConversation]) -> dict[str, dict[str, Any]]:
-    """By role: calls, tokens, and what became of its words."""
+def _roles(
+    held: Sequence[Conversation], judged: Mapping[str, Mapping[str, Any]], stored: Mapping[str, StoredConversation]
+) -> dict[str, dict[str, Any]]:
+    """By role: calls, tokens, and what became of its words. ``judged``: rows of the judge's questions by id."""
     from lic_pipeline.models.ledger.records import CallKey
 
     found: dict[str, dict[str, Any]] = {}
@@ -132,6 +138,9 @@ def _roles(held: Sequence[Conversation], stored: Mapping[str, StoredConversation
                 # What a role was not asked, it did not decide: rules and scripts did.
                 if CallKey(role, turn.turn) in known.calls:
                     found[role]["of_which"][outcome] += 1
+    for name, judgement in judged.items():
+        if name in stored and stored[name].calls:
+            found["judge"]["of_which"].update(_judged(judgement))
     return {role: {**row, "of_which": dict(+row["of_which"])} for role, row in found.items()}
 
 
@@ -154,6 +163,16 @@ def _outcomes(turn: Turn) -> Iterable[tuple[str, str]]:
             yield "extractor", _EXTRACTED[flag]
 
 
+def _judged(row: Mapping[str, Any]) -> dict[str, int]:
+    """Findings by what the judge said of them in one summary."""
+    if row["full"] is None:
+        return {"no usable verdict": 1}
+    return {f"findings {said}": row[name] for name, said in _COVERAGES.items()}
+
+
+_COVERAGES = {"full": "covered", "partial": "partly covered", "none": "not covered"}
+
+
 def _setting_lines(document: Mapping[str, Any]) -> list[list[object]]:
     from lic_pipeline.cli.output import counted
 
@@ -170,6 +189,6 @@ def _setting_lines(document: Mapping[str, Any]) -> list[list[object]]:
 def _role_lines(roles: Mapping[str, Mapping[str, Any]]) -> list[list[object]]:
     from lic_pipeline.cli.output import counted
 
-    order = [role for role in ("assistant", "user", "classifier", "extractor") if role in roles]
+    order = [role for role in ("assistant", "user", "classifier", "extractor", "judge") if role in roles]
     order += sorted(set(roles) - set(order))
     return [[r, roles[r]["calls"], roles[r]["tokens"], counted(roles[r]["of_which"]) or "–"] for r in order]

