@@ -378,8 +378,7 @@ def test_attempts_that_fail_again_and_again_are_no_movement(
         on_path(entry, use, Records())
     assert server.requests > 5
     said = [record.getMessage() for record in caplog.records if "nothing has come back" in record.getMessage()]
-    assert said
-    assert "try again later (500)" in said[0]
+    assert any("try again later (500)" in line for line in said), said  # One may come while a reply is under way.
 
 
 def test_a_run_that_moves_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
