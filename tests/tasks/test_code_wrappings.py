@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lic_pipeline.records import Instruction, Reply, Rung, Strategy
 from lic_pipeline.tasks.code import TASK
@@ -259,3 +263,39 @@ def test_names_in_prose_do_not_matter(name: str, code: str) -> None:
         assert extraction.answer == code
         assert TASK.score(code, DOUBLE).correct
         assert TASK.label(Reply(text=reply), DOUBLE) is Strategy.ANSWER_ATTEMPT
+
+
+PIECES = st.sampled_from(
+    ["```python\n", "```diff\n", "```\n", "\n```\n", "+x = 1\n", "-x = 2\n", " def double(values):\n", "@@\n", "1 def f(x):\n", "2     return x\n", "3|\n", "import unittest\n", "unittest.main()\n", f"{CASE}\n", f"{GOOD}\n", "if unittest:\n    ", "; "]
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(PIECES | st.text(max_size=8), max_size=25).map("".join))
+def test_any_text_is_read(text: str) -> None:
+    for instruction in (DOUBLE, ECHO):
+        answer = TASK.extract(Reply(text=text), instruction).answer
+        assert isinstance(TASK.label(Reply(text=text), instruction), Strategy)
+        assert isinstance(without_own_tests(answer or ""), str)
+
+
+ELSE_IFS = "import unittest\nif a:\n    unittest.main()\n" + "elif a:\n    unittest.main()\n" * 2_000
+HUGE = {
+    "one big diff": py(GOOD) + "\n```diff\n" + "-x\n+y\n" * 50_000 + "```",
+    "many hunks": py("x = 1\n" * 4_000) + "\n```diff\n" + "@@\n-x\n+y\n" * 2_000 + "```",
+    "many diffs": py(GOOD) + "\n```diff\n-x\n+y\n```" * 10_000,
+    "many programs and diffs": (py(GOOD) + "\n\n```diff\n-x\n+y\n```\n\n") * 500,
+    "a long listing": numbered("x = 1\n" * 9_000, "{} {}"),
+    "many short listings": "1 x = 1\n2 y = 2\n\n" * 5_000,
+    "numbers alone": "```\n" + numbered("\n" * 20_000, "{}") + "\n```",
+    "many runners": "import unittest\n" + "unittest.main()\n" * 5_000,
+    "a long chain of guards": ELSE_IFS,
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_texts_take_bounded_time(name: str) -> None:
+    started = time.process_time()
+    for instruction in (DOUBLE, ECHO):
+        without_own_tests(TASK.extract(Reply(text=HUGE[name]), instruction).answer or HUGE[name])
+    assert time.process_time() - started < 5

@@ -13,6 +13,7 @@ from lic_pipeline.tasks.code.syntax import parse
 from lic_pipeline.tasks.fences import Fence, inner_blocks
 
 MAX_LOOSE = 100_000
+_MOST = 20  # diffs applied, and programs each is tried on
 STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+|@\w)")
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
 _SECOND_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*\n")
@@ -24,10 +25,13 @@ def fenced(text: str) -> list[str]:
     """The blocks called Python or nothing, else all others. A diff is none of them, but what it makes of one is."""
     python: list[str] = []
     others: list[str] = []
+    diffs = 0
     for block in inner_blocks(text):
         body = clean(block.body)
         if _is_diff(block):
-            _change(python or others, body)
+            diffs += 1
+            if diffs <= _MOST:
+                _change(python or others, body)
         elif body.strip():
             (python if block.language in _PYTHON else others).append(body)
     return python or others
@@ -35,10 +39,13 @@ def fenced(text: str) -> list[str]:
 
 def without_diffs(text: str) -> str:
     """The text with each block that is a diff replaced by an empty line."""
-    for block in reversed(inner_blocks(text)):
+    parts: list[str] = []
+    position = 0
+    for block in inner_blocks(text):
         if _is_diff(block):
-            text = text[: block.start] + "\n" + text[block.end :]
-    return text
+            parts.append(text[position : block.start])
+            position = block.end
+    return "\n".join([*parts, text[position:]])
 
 
 def _is_diff(block: Fence) -> bool:
@@ -47,7 +54,7 @@ def _is_diff(block: Fence) -> bool:
 
 def _change(bodies: list[str], diff: str) -> None:
     """Put the last of these programs that a diff fits into the form it gives it."""
-    for place in range(len(bodies) - 1, -1, -1):
+    for place in range(len(bodies) - 1, max(-1, len(bodies) - 1 - _MOST), -1):
         program = patched(bodies[place], diff)
         if program is not None and parse(program) is not None:
             bodies[place] = program

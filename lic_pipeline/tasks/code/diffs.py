@@ -13,6 +13,7 @@ _HEADER = re.compile(r"diff --git |index [0-9a-f]{6,}|--- |\+\+\+ |\\ No newline
 _HUNK = re.compile(r"@@|\s*\.\.\.\s*$")
 _CHANGED = re.compile(r"[+-](?![+-]{2} )")
 _MOST_LINES = 5_000
+_MOST_HUNKS = 50
 Hunk = tuple[list[str], list[str]]
 
 
@@ -27,7 +28,7 @@ def is_diff(body: str) -> bool:
 def patched(program: str, diff: str) -> str | None:
     """The program with a diff applied; None unless each hunk changes one place that exists exactly once."""
     lines = program.split("\n")
-    if len(lines) > _MOST_LINES:
+    if len(lines) > _MOST_LINES or diff.count("\n") > _MOST_LINES:
         return None
     for width in (1, 2, 0):
         done = _applied(lines, _hunks(diff, width))
@@ -37,15 +38,17 @@ def patched(program: str, diff: str) -> str | None:
 
 
 def _applied(lines: list[str], hunks: list[Hunk]) -> list[str] | None:
+    if not 0 < len(hunks) <= _MOST_HUNKS:
+        return None
     for old, new in hunks:
         if not old or old == new:
             return None
-        size = len(old)
-        places = [at for at in range(len(lines) - size + 1) if [line.rstrip() for line in lines[at : at + size]] == old]
+        bare = [line.rstrip() for line in lines]
+        places = [at for at, line in enumerate(bare) if line == old[0] and bare[at : at + len(old)] == old]
         if len(places) != 1:
             return None
-        lines = [*lines[: places[0]], *new, *lines[places[0] + size :]]
-    return lines if hunks else None
+        lines = [*lines[: places[0]], *new, *lines[places[0] + len(old) :]]
+    return lines
 
 
 def _hunks(diff: str, width: int) -> list[Hunk]:

@@ -27,6 +27,8 @@ def unnumbered(text: str) -> str | None:
     if any(int(match[1]) != first + place for place, match in enumerate(found)):
         return None
     rests = [line[match.end() :] for line, match in zip(lines, found, strict=True)]
+    if not any(rest.strip() for rest in rests):
+        return None
     column = max(match.end() for match in found)
     # Numbers may be padded to one width on the right; then the code begins in one column.
     padded = (

@@ -29,7 +29,7 @@ def without_own_tests(program: str) -> str:
         return program
     tools = _tools(tree)
     tests = [node for node in tree.body if _is_test(node, tools)]
-    calls = [call for node in tree.body if node not in tests for call in _runner_calls(node, tools)]
+    calls = list(_runner_calls(tree, tools))
     read = _reads(tree, [*tests, *calls])
     dropped = [*calls, *[node for node in tests if getattr(node, "name", None) not in read]]
     left = _with_pass(program, dropped)
@@ -64,14 +64,16 @@ def _is_test(node: ast.stmt, tools: set[str]) -> bool:
     return isinstance(node, _IMPORTS) and _comes_from(node, _ABSENT)
 
 
-def _runner_calls(node: ast.stmt, tools: set[str]) -> Iterator[ast.stmt]:
-    """The statements at the top level, or in a guard there, that run the tests."""
-    if isinstance(node, ast.If | ast.Try | ast.With):
-        for field in ("body", "orelse", "finalbody"):
-            for inner in getattr(node, field, ()):
-                yield from _runner_calls(inner, tools)
-    elif isinstance(node, ast.Expr | ast.Assign) and _runs(node.value, tools):
-        yield node
+def _runner_calls(tree: ast.Module, tools: set[str]) -> Iterator[ast.stmt]:
+    """The statements at the top level, or in guards there, that run the tests; no nesting is too deep."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            for field in ("body", "orelse", "finalbody"):
+                waiting += getattr(node, field, ())
+        elif isinstance(node, ast.Expr | ast.Assign) and _runs(node.value, tools):
+            yield node
 
 
 def _runs(value: ast.expr, tools: set[str]) -> bool:
