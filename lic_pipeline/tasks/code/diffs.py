@@ -41,7 +41,7 @@ def _applied(lines: list[str], hunks: list[Hunk]) -> list[str] | None:
     if not 0 < len(hunks) <= _MOST_HUNKS:
         return None
     for old, new in hunks:
-        if not old or old == new:
+        if not old:
             return None
         bare = [line.rstrip() for line in lines]
         places = [at for at, line in enumerate(bare) if line == old[0] and bare[at : at + len(old)] == old]
@@ -65,4 +65,4 @@ def _hunks(diff: str, width: int) -> list[Hunk]:
                 hunks[-1][0].append(text)
             if mark != "-":
                 hunks[-1][1].append(text)
-    return [hunk for hunk in hunks if hunk[0] or hunk[1]]
+    return [(old, new) for old, new in hunks if old != new]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 
 from lic_pipeline.tasks.code.syntax import is_test_class, parse
 
-_HINT = re.compile(r"unittest|TestCase|pytest|doctest|hypothesis|nose|parameterized|ddt|class\s+\w*Test")
+_HINT = re.compile(
+    r"unittest|TestCase|pytest|doctest|hypothesis|nose|parameterized|ddt|class\s+\w*Test|from\s+[\w.]+\s+import"
+)
 _ABSENT = frozenset({"pytest", "hypothesis", "nose", "parameterized", "ddt"})
 _LIBRARIES = _ABSENT | {"unittest", "doctest"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -20,7 +23,7 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def without_own_tests(program: str) -> str:
-    """The program with test classes, calls of test runners and imports the sandbox lacks replaced by ``pass``.
+    """The program with test classes, calls of test runners and imports that only tests need replaced by ``pass``.
 
     Line numbers stay. A class that the rest of the program reads stays too, and so does a program that is no Python.
     """
@@ -28,7 +31,8 @@ def without_own_tests(program: str) -> str:
     if tree is None:
         return program
     tools = _tools(tree)
-    tests = [node for node in tree.body if _is_test(node, tools)]
+    own = {node.name for node in tree.body if isinstance(node, (*_FUNCTIONS, ast.ClassDef))}
+    tests = [node for node in tree.body if _is_test(node, tools) or _imports_own(node, own)]
     calls = list(_runner_calls(tree, tools))
     read = _reads(tree, [*tests, *calls])
     dropped = [*calls, *[node for node in tests if getattr(node, "name", None) not in read]]
@@ -62,6 +66,13 @@ def _is_test(node: ast.stmt, tools: set[str]) -> bool:
     if isinstance(node, _FUNCTIONS):
         return any(_loads(decorator) & tools for decorator in node.decorator_list)
     return isinstance(node, _IMPORTS) and _comes_from(node, _ABSENT)
+
+
+def _imports_own(node: ast.stmt, own: set[str]) -> bool:
+    """True for "from solution import f" beside the definition of f, as a file of tests would begin."""
+    if not isinstance(node, ast.ImportFrom) or (node.module or "").partition(".")[0] in sys.stdlib_module_names:
+        return False
+    return all(alias.name in own and alias.asname in {None, alias.name} for alias in node.names)
 
 
 def _runner_calls(tree: ast.Module, tools: set[str]) -> Iterator[ast.stmt]:
