@@ -17,7 +17,7 @@ from lic_pipeline.errors import INTERRUPTED, InterruptedRunError
 
 def main() -> None:
     """Entry point of the console script. Every error ends in one line on stderr and its exit code."""
-    from lic_pipeline.cli.streams import secure_streams
+    from lic_pipeline.cli.streams import close_stdout, secure_streams
 
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it, and means it
@@ -26,7 +26,7 @@ def main() -> None:
     try:
         code = _call(sys.argv[1:])
         # Here and not at exit, where a closed pipe could only be complained about.
-        sys.stdout.flush()
+        close_stdout()
     except BrokenPipeError:
         _silence()
         code = 1

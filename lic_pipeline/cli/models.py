@@ -101,13 +101,15 @@ def check(
 ) -> None:
     """Check keys, packages and prices; with --ping make one call each. Exit 1 when something stands in the way."""
     from lic_pipeline.cli.output import money, print_json, print_table
+    from lic_pipeline.cli.streams import stdout_kept
     from lic_pipeline.models.checking import Check
     from lic_pipeline.models.checking import check as check_entry
     from lic_pipeline.models.checking import ping as ping_entry
     from lic_pipeline.models.registry import get_model, registry
 
     entries = [get_model(name) for name in names] if names else [e for e in registry().values() if not e.is_persona]
-    found = [ping_entry(entry) if ping else check_entry(entry) for entry in entries]
+    with stdout_kept():  # a system of the user's own is imported, and may print
+        found = [ping_entry(entry) if ping else check_entry(entry) for entry in entries]
     if as_json:
         print_json({"checks": [{name: getattr(one, name) for name in Check.__slots__} for one in found]})
     else:

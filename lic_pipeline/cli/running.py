@@ -47,6 +47,7 @@ def carry_out(home: Home, choice: Choice, caps: Caps) -> Done:
 def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
     """As ``carry_out`` for several choices, one after the other; the numbers are published once, at the end."""
     from lic_pipeline.cli.launch import launcher
+    from lic_pipeline.cli.streams import stdout_kept
     from lic_pipeline.config import ledger_address, raw_data_folder
 
     allow(choices, caps)
@@ -55,7 +56,7 @@ def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
     done = Done()
     if not choices:
         return done
-    with Display() as display, launcher(home) as launch:
+    with stdout_kept(), Display() as display, launcher(home) as launch:
         for task in dict.fromkeys(task for choice in choices for task in choice.tasks):
             _prepare(home, task, launch, display)
         for choice in choices:

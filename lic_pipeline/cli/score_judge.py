@@ -5,9 +5,11 @@ Only typer and the standard library are imported at the top, as in every command
 
 from __future__ import annotations
 
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +75,9 @@ def scoring_by_model(
         from lic_pipeline.simulation.progress import listening
 
         most = terms.connections or caps.connections()
-        with open_ledger(Home.locate().prepare()) as ledger, listening(_Shown()):
+        # The lines go to the stdout of before: what a judge of the user's own prints does not come between them.
+        quiet = redirect_stdout(sys.stderr)
+        with quiet, open_ledger(Home.locate().prepare()) as ledger, listening(_Shown()):
             done = score_judged(entry, ledger, budget, lines, scorer, write, connections=most, again=terms.again)
         typer.echo(f"{done.calls:,} calls made to {entry.alias}{_spend(done)}", err=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 
@@ -54,6 +55,36 @@ def secure_streams() -> None:
         reconfigure(errors="backslashreplace")
     if not isinstance(sys.stderr, Messages):
         sys.stderr = Messages(sys.stderr)
+
+
+@contextmanager
+def stdout_kept() -> Iterator[None]:
+    """While the block lasts, whatever is written to stdout goes to stderr: stdout is for what the command finds.
+
+    For blocks that import or call systems of the user's own, which may print and start programs that do: the whole
+    process is meant, since their calls are concurrent.
+    """
+    ours = sys.stdout
+    ours.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = ours
+        # What was written past sys.stdout waits in a buffer of the old one.
+        for stream in (ours, sys.__stdout__):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()  # type: ignore[union-attr]
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def close_stdout() -> None:
+    """Everything the command found is out: what exit handlers of others still print goes to stderr."""
+    sys.stdout.flush()
+    os.dup2(2, 1)
 
 
 def live_terminal() -> bool:

@@ -38,6 +38,36 @@ def test_tables_that_cannot_be_written_are_no_success(finished: Lic, redirected:
     assert done.stderr.count(b"\n") == (0 if "2>" in redirected else 1)
 
 
+CHATTY = """
+import atexit, os, sys
+
+print("at import")
+atexit.register(print, "at exit")
+held = sys.__stdout__
+
+async def reply(messages):
+    print("in a call")
+    held.write("past sys.stdout\\n")
+    os.system("echo by a child")
+    return "The answer is 7."
+"""
+
+
+def test_what_a_system_prints_goes_to_stderr_and_stdout_holds_one_document(lic: Lic, tmp_path: Path) -> None:
+    (tmp_path / "chatty_system.py").write_text(CHATTY)
+    lic.home.mkdir()
+    (lic.home / "models.yaml").write_text("models:\n  - {alias: chatty, id: 'python:chatty_system.reply'}\n")
+    where = {"PYTHONPATH": str(tmp_path)}
+    options = ("-m", "chatty", "--simulator", "scripted", "-t", "math", "-k", "1", "-n", "1", "-s", "FULL")
+    done = lic("run", *options, "--json", env=where)
+    assert [row["setting"] for row in done.document["reliability_by_task"]] == ["FULL"]
+    for said in ("at import", "in a call", "past sys.stdout", "by a child", "at exit"):
+        assert done.err.count(f"{said}\n") == 1, said
+    checked = lic("models", "check", "chatty", "--json", env=where)
+    assert checked.document["checks"][0]["problem"] is None
+    assert "at import\n" in checked.err
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_an_encoding_without_our_letters_breaks_nothing(finished: Lic, encoding: str) -> None:
     table = _shell(finished, f"run {' '.join(SMALL)}", PYTHONIOENCODING=encoding)
