@@ -13,6 +13,8 @@ from lic_pipeline.cli.progress import Display
 if TYPE_CHECKING:
     from lic_pipeline.cli.launch import Launcher
     from lic_pipeline.config import Home
+    from lic_pipeline.models.ledger.ledger import Ledger
+    from lic_pipeline.simulation.plan import Plan
 
 
 @dataclass
@@ -49,6 +51,7 @@ def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
     from lic_pipeline.cli.launch import launcher
     from lic_pipeline.cli.streams import stdout_kept
     from lic_pipeline.config import ledger_address, raw_data_folder
+    from lic_pipeline.models.open_files import LEAST_OF_A_RUN, require_files
 
     allow(choices, caps)
     raw_data_folder()  # what the environment says wrongly is said before Dagster is loaded
@@ -56,6 +59,7 @@ def carry_out_all(home: Home, choices: Sequence[Choice], caps: Caps) -> Done:
     done = Done()
     if not choices:
         return done
+    require_files(LEAST_OF_A_RUN)
     with stdout_kept(), Display() as display, launcher(home) as launch:
         for task in dict.fromkeys(task for choice in choices for task in choice.tasks):
             _prepare(home, task, launch, display)
@@ -128,6 +132,7 @@ def _evaluate(
     done.planned += len(plan.specs)
     with open_ledger(home) as ledger:
         complete = is_evaluated(home, plan, ledger)
+        _require_key_of_judge(home, plan, ledger)
         if accept and not complete:
             accept_drift(plan, ledger)
     if complete:
@@ -141,6 +146,17 @@ def _evaluate(
     done.missing.update(reason for _, reason in open_by_reason(work))
     finished = {name for name in work.settled if work.states[name] == DONE}
     done.missing.update(reasons(home.lake, Partition(choice.experiment.name, task, alias), finished))
+
+
+def _require_key_of_judge(home: Home, plan: Plan, ledger: Ledger) -> None:
+    """Raise ConfigError now, and not after what the judge is to judge was paid for."""
+    from lic_pipeline.models.keys import require_keys
+    from lic_pipeline.simulation.parameters import judge_of
+    from lic_pipeline.verification.freshness import is_judged
+
+    judge = judge_of(plan.experiment, plan.task.name)
+    if judge is not None and not is_judged(home, plan, ledger):
+        require_keys([judge])
 
 
 def _publish(home: Home, launch: Launcher, display: Display) -> None:

@@ -20,6 +20,7 @@ from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.keys import require_keys
 from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import ClaimLostError, StoredConversation
+from lic_pipeline.models.open_files import calls_in_reach
 from lic_pipeline.simulation.collector import calm_collector
 from lic_pipeline.simulation.conversation import Cast
 from lic_pipeline.simulation.crew import Crew
@@ -27,7 +28,7 @@ from lic_pipeline.simulation.grading import Grader
 from lic_pipeline.simulation.holding import FamilyHolder
 from lic_pipeline.simulation.ordering import longest_last_ones_first
 from lic_pipeline.simulation.outcome import Outcome, Progress, Tally
-from lic_pipeline.simulation.parameters import assistant_parameters, players
+from lic_pipeline.simulation.parameters import assistant_parameters, role_models
 from lic_pipeline.simulation.plan import Family, Plan
 from lic_pipeline.simulation.progress import tell
 from lic_pipeline.simulation.scoring_threads import ScoringThreads
@@ -80,13 +81,15 @@ def run(
             f"ledger {ledger.place} does not know them; calling again would pay again. Put the old ledger back, or "
             "run `lic ledger rebuild`, or move the lake away to hold them anew"
         )
-    # Before any process is started or anything is held: a key may be missing for a role that speaks last.
-    require_keys([plan.model, *players(plan.experiment, plan.model, plan.task.name).values()])
+    # Before any process is started or anything is held: a key may be missing for a role that speaks late.
+    calling = [plan.model, *role_models(plan.experiment, plan.model)]
+    require_keys(calling)
     work.take_up()
     connections = max_connections or plan.model.limits.concurrency
     size = min(processes, connections, -(-len(work.todo) // CLAIMED_AT_ONCE))
     crew = Crew.of(plan, ledger, lake, connections, budget, size)
-    engine = Engine(work, crew.own_share, budget, lambda: crew.fatal is not None or stopped())
+    share = calls_in_reach(min(crew.own_share, len(work.todo)), calling)
+    engine = Engine(work, share, budget, lambda: crew.fatal is not None or stopped())
     with calm_collector(), crew.at_work(engine.tally.progress):
         asyncio.run(interruptible(engine.run()))
     if crew.fatal is not None:

@@ -59,6 +59,14 @@ def test_an_unusable_verdict_is_asked_for_again_by_retry_alone(lic: Lic) -> None
     assert lic("status", "--json").document["outside_manifests"] == {}
 
 
+def test_a_judge_without_a_key_is_told_before_anything_is_held(lic: Lic) -> None:
+    lic.home.mkdir(parents=True)
+    entry = "{alias: judge, id: local/judge, base_url: 'http://127.0.0.1:9/v1', key_variable: KEY_OF_JUDGE}"
+    (lic.home / "models.yaml").write_text(f"models:\n  - {entry}\n", encoding="utf-8")
+    assert "judge needs an API key: set KEY_OF_JUDGE in" in lic.error("run", *JUDGED)
+    assert lic("status", "--json").document["experiments"] == []
+
+
 def test_every_turn_is_judged_on_demand_and_the_best_summary_stands_beside_the_last(lic: Lic) -> None:
     options = [*JUDGED, "--judge-every-turn"]
     options[options.index("FULL")] = "SHARDED"
