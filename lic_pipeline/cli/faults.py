@@ -15,6 +15,7 @@ FAULT_EXIT = 70
 """Exit code of a fault in lic_pipeline itself (EX_SOFTWARE), which no caller should take for a result."""
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 _NO_WRITING = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR})
 _SPACE_WORDS = ("disk is full", "no space left", "disk quota")
 _WRITING_WORDS = ("readonly database", "read-only file system", "unable to open database file", "permission denied")
@@ -27,6 +28,8 @@ def explained(error: BaseException) -> tuple[str, int]:
         text = str(one).lower()
         if _is_interrupt(one):
             return INTERRUPTED, InterruptedRunError.exit_code
+        if number in _NO_FILES or "too many open files" in text:
+            return f"the limit of open files is too low ({_open_files()}); raise it with `ulimit -n 1024` and go on", 2
         if number in _NO_SPACE or any(words in text for words in _SPACE_WORDS):
             said = _first_line(one)
             return f"the disk is full ({said}); free some space and run the command again, what is stored stays", 2
@@ -50,6 +53,12 @@ def _current_folder_exists() -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _open_files() -> int:
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

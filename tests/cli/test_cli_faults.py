@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 from support.lic_command import PROGRAM, SMALL, Lic
 
 from lic_pipeline.benchmarks.registry import samples_folder
+from lic_pipeline.cli.faults import explained
 from lic_pipeline.lake.tables import read_partition
 from lic_pipeline.tables.items import INSTRUCTIONS
 
@@ -50,6 +53,25 @@ def test_a_read_only_home_of_another_user_is_said_so(finished: Lic) -> None:
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1
     assert "cannot be written" in done.stderr
+
+
+def test_too_low_a_limit_of_open_files_is_told_before_anything_runs(lic: Lic) -> None:
+    command = f"ulimit -n 24 && '{PROGRAM}' run {' '.join(SMALL)}"
+    done = subprocess.run(["bash", "-c", command], env=lic.environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith("lic: the limit of open files is too low: 24, and a run needs ")
+    assert "ulimit -n 1024" in done.stderr
+    assert not (lic.home / "ledger" / "ledger.sqlite").exists()
+
+
+def test_files_that_run_out_in_the_middle_are_no_fault_of_lic() -> None:
+    try:
+        raise RuntimeError("a step failed") from OSError(errno.EMFILE, "Too many open files")
+    except RuntimeError as error:
+        message, code = explained(error)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert code == 2
+    assert message.startswith(f"the limit of open files is too low ({limit}); raise it with `ulimit -n")
 
 
 @pytest.mark.parametrize(
