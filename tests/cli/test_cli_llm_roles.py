@@ -25,8 +25,12 @@ PLAYED = ("-m", "fake", "-t", "math", "-k", "3", "-n", "1", "-s", "FULL", "-s", 
 
 
 def imperfect(body: Mapping[str, Any]) -> str:
-    """All roles: a user that stays silent about its last piece and invents beside the others, an odd classifier."""
+    """All roles: a user that stays silent about its last piece and invents beside the others, an odd classifier, a
+    judge without verdicts.
+    """
     role = role_of(body)
+    if role == "judge":
+        return "Both are fine."
     if role == "user":
         said = json.loads(faithful_user(body))
         return (
