@@ -20,13 +20,15 @@ _CREDENTIAL_NAME = re.compile(
 )
 # A key has letters and digits; "sk-learn-compatible-estimators" is prose, so at least one digit is required.
 _KEY_STARTS = ("sk-", "sk_", "pk-", "pk_", "rk_", "xai-", "gsk_", "hf_", "ghp_", "gho_")
-_KEY_SHAPE = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_KEY_STARTS)})(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{{16,}}")
+# In JSON text a line break or a letter beyond ASCII before a key ends in a letter or digit of its own.
+_BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4}))"
+_KEY_SHAPE = re.compile(rf"{_BEGINS}(?:{'|'.join(_KEY_STARTS)})(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{{16,}}")
 _HEADER = re.compile(
     r"((?:proxy-)?authorization|x-api-key|api-key|x-goog-api-key)(\\?[\"']?\s*[:=]\s*\\?[\"']?\s*)"
     r"((?:bearer|basic|token)\s+)?(?!\[redacted\]|(?:bearer|basic|token)\s+\[redacted\])[^\s\"'\\,;}\])]{6,}",
     re.I,
 )
-_BEARER = re.compile(r"\b(bearer\s+)(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{12,}=*", re.I)
+_BEARER = re.compile(_BEGINS + r"(bearer\s+)(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{12,}=*", re.I)
 _URL_PASSWORD = re.compile(r"(://[^/\s:@\"']*:)[^@\s/\"']+@")
 _SHORTEST_SECRET = 8
 _REREAD_SECONDS = 1.0
@@ -75,7 +77,7 @@ class Redactor:
         return _BEARER.sub(lambda found: found[1] + MASK, text)
 
     def suspicious(self, text: str) -> bool:
-        """False when ``redact`` surely leaves a text as it is, and, where it is JSON, every text inside it.
+        """False when ``redact`` surely leaves a text as it is.
 
         Substring tests are many times cheaper than the patterns, and nearly every text passes all of them.
         """

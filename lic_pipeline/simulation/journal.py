@@ -108,10 +108,12 @@ def as_kept(reply: Reply) -> Kept:
     """The reply as the ledger will keep it: a conversation and its replay must read the same text."""
     document = reply.model_dump(mode="json")
     plain = encode(document)
-    if not suspicious(plain):
+    said = (reply.text, reply.reasoning, *(call.arguments for call in reply.tool_calls))
+    if not any(suspicious(words) for words in (plain, *said)):
         return Kept(reply, document, plain)
-    # As the words stand first: in JSON a line break before a key would hide where the key begins.
-    clean = {name: redact(document[name]) for name in ("text", "reasoning")}
+    # As the words stand first: a reply may be JSON itself, in which a secret is escaped as it is here once more.
+    calls = [{**call, "arguments": redact(call["arguments"])} for call in document["tool_calls"]]
+    clean = {"text": redact(reply.text), "reasoning": redact(reply.reasoning), "tool_calls": calls}
     redacted = redact(encode({**document, **clean}))
     if redacted == plain:
         return Kept(reply, document, plain)

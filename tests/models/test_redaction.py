@@ -21,6 +21,9 @@ REDACTOR = Redactor({"OPENAI_API_KEY": "value-of-a-key", "MAX_TOKENS": "10000000
         ("authorization: Basic dXNlcjpwYXNz", f"authorization: Basic {MASK}"),
         ("x-api-key=abcdef123456", f"x-api-key={MASK}"),
         ("sent Bearer abcdefgh12345678", f"sent Bearer {MASK}"),
+        ('"a line\\nsk-proj-abcd1234efgh5678ijkl"', f'"a line\\n{MASK}"'),
+        ('"caf\\u00e9 \\u00e9hf_abcdefghij0123456789"', f'"caf\\u00e9 \\u00e9{MASK}"'),
+        ('"\\tBearer abcdefgh12345678"', f'"\\tBearer {MASK}"'),
     ],
 )
 def test_secrets_are_masked(text: str, expected: str) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from fault_server import FaultServer
 
-from lic_pipeline.models.redaction import Redactor
+from lic_pipeline.models.redaction import MASK, Redactor, refresh_secrets
+from lic_pipeline.records import Reply, ToolCall
+from lic_pipeline.simulation.journal import as_kept
 
 CANARY = "sk-canary-7f3a9b2c4d5e6f708192"
 PLAIN = "plaincanaryvalue42"
@@ -83,3 +85,21 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
     once = Redactor({"OWN_API_KEY": CANARY}).redact(text)
     assert CANARY not in once
     assert Redactor({"OWN_API_KEY": CANARY}).redact(once) == once
+
+
+@pytest.mark.parametrize("secret", ['pa"ssword1', "back\\slash-42", "two\nlines-42", "schlüssel-99", PLAIN])
+@pytest.mark.parametrize("place", ["text", "reasoning", "arguments"])
+def test_a_reply_that_is_json_itself_is_kept_without_the_secrets_in_it(
+    monkeypatch: pytest.MonkeyPatch, secret: str, place: str
+) -> None:
+    """What a reply escapes is escaped once more where the reply is stored."""
+    monkeypatch.setenv("B_TOKEN", secret)
+    refresh_secrets()
+    said = json.dumps({"token": secret, "why": "none"})
+    call = ToolCall(name="log_in", arguments=said if place == "arguments" else "{}")
+    words = {"text": "as asked", **({place: said} if place != "arguments" else {})}
+    kept = as_kept(Reply(**words, tool_calls=(call,)))
+    left = kept.reply.tool_calls[0].arguments if place == "arguments" else getattr(kept.reply, place)
+    assert json.loads(left) == {"token": MASK, "why": "none"}
+    assert kept.reply.flags == ("redacted",)
+    assert json.loads(kept.plain) == kept.document
