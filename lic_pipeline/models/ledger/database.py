@@ -104,10 +104,11 @@ def _sqlite_engine(file: Path, begin: Callable[[Connection], None], busy_s: floa
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
-        _use_wal(connection)
+        # Without a write-ahead log a commit waits for readers too.
+        waits = busy_s if _use_wal(connection) else BUSY_SECONDS
         for pragma in ("synchronous=FULL", "wal_autocheckpoint=4000", "temp_store=MEMORY", "cache_size=-32000"):
             connection.execute(f"PRAGMA {pragma}")
-        connection.execute(f"PRAGMA busy_timeout={busy_s * 1000:.0f}")
+        connection.execute(f"PRAGMA busy_timeout={waits * 1000:.0f}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -147,13 +148,15 @@ def execute(connection: Connection, statement: str, values: tuple[Any, ...] = ()
     return connection.exec_driver_sql(statement, values)
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switching to WAL does not wait for other openers by itself, so it is tried again until they are done."""
+def _use_wal(connection: sqlite3.Connection) -> bool:
+    """Switch to WAL; False where the file system has none.
+
+    That does not wait for other openers by itself, so it is tried again until they are done.
+    """
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
+            return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]).lower() == "wal"
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > until:
                 raise

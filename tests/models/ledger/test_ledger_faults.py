@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,20 @@ def test_a_ledger_held_by_another_process(
         asyncio.run(ledger.record_call("c", CallKey("user", 1), "h", {}, reply))
     holder.close()
     ledger.close()
+
+
+def test_a_commit_waits_for_readers_where_there_is_no_write_ahead_log(
+    tmp_path: Path, reply: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on file systems without shared memory, where SQLite keeps its old journal whatever it is asked for."""
+    monkeypatch.setattr(database, "_use_wal", lambda connection: False)
+    with Ledger.open(tmp_path) as ledger:
+        reader = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None, check_same_thread=False)
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM calls").fetchone()
+        threading.Timer(0.4, reader.close).start()
+        assert asyncio.run(ledger.record_call("c", CallKey("user", 1), "h", {}, reply)) is True
 
 
 def test_a_fault_of_queued_rows_is_told_when_closing(tmp_path: Path) -> None:
