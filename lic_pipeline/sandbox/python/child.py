@@ -46,7 +46,7 @@ class Timer:
     seconds: float
     pid: int
     wall_start: float
-    cpu_start: float
+    cpu_start: float | None
 
     @classmethod
     def start(cls, seconds: float, pid: int) -> Timer:
@@ -56,7 +56,8 @@ class Timer:
     def left(self) -> float:
         """Seconds until the limit can be reached at the earliest; 0 = it is reached."""
         wall = time.monotonic() - self.wall_start
-        cpu = _cpu_time(self.pid) - self.cpu_start
+        now = _cpu_time(self.pid)
+        cpu = wall if now is None or self.cpu_start is None else now - self.cpu_start
         idle = wall >= self.seconds and cpu < self.seconds / _IDLE_SHARE
         if cpu >= self.seconds or idle or wall >= _PATIENCE * self.seconds:
             return 0.0
@@ -65,13 +66,13 @@ class Timer:
         return max(self.seconds - cpu, 0.01)
 
 
-def _cpu_time(pid: int) -> float:
-    """Processor seconds of the program's process and of this one; wall clock where the system cannot tell."""
+def _cpu_time(pid: int) -> float | None:
+    """Processor seconds of the program's process and of this one; None where the system cannot tell, or no longer."""
     own = time.process_time()
     try:
         return own + time.clock_gettime((~pid << 3) | 2)  # the clock id clock_getcpuclockid(3) makes
     except (OSError, AttributeError):
-        return time.monotonic()
+        return None
 
 
 def stopped(stop: Stopped | plain.PlainError) -> dict[str, Any]:
