@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import duckdb
-from support.lic_command import Lic
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-
 from fault_server import FaultServer
 from judged import all_full
+from support.lic_command import Lic
 
 JUDGED = ("-m", "sim/steady", "-t", "summary", "-k", "2", "-n", "1", "-s", "FULL", "--judge-model", "judge")
 

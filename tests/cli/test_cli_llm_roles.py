@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -13,12 +12,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.lic_command import Lic
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-
 from fault_server import FaultServer
 from playing import faithful_user, played_answer, role_of, untold
+from support.lic_command import Lic
 
 PLAYED = ("-m", "fake", "-t", "math", "-k", "3", "-n", "1", "-s", "FULL", "-s", "SHARDED", "-s", "RECAP",
           "--user-model", "user", "--system-model", "system")  # fmt: skip

@@ -1,7 +1,7 @@
 """The actions task (BFCL parallel): its Task object and the cumulative score.
 
-Calls as data live in ``actions_calls.py``, where they stand in ``actions_find.py``, the matching rules in
-``actions_match.py``, the reference policy's parser in ``actions_reference.py``.
+Calls as data live in ``calls.py``, where they stand in ``find.py``, the matching rules in
+``match.py``, the reference policy's parser in ``reference.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which value of one passage is the one asked for: equation results, alternatives, restated amounts.
 
-The passage (a box, the words after a marker, a sentence) is chosen in ``math_extract.py``.
+The passage (a box, the words after a marker, a sentence) is chosen in ``extract.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The ladder of rungs of the math task: where in a reply the answer stands.
 
 Strict rungs first (box, ``####``, answer marker), then the loose ones (conclusion, last number). The grammar of values
-is in ``math_values.py``, the choice inside one passage in ``math_choose.py``.
+is in ``values.py``, the choice inside one passage in ``choose.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Strategy rules of the math task: what kind of reply this is, judged by where its numbers stand.
 
 An answer in an unmistakable place is an attempt; alternatives under conditions are hedging; a number in a reply that
-asks or declines is no answer. The ladder itself is in ``math_extract.py``.
+asks or declines is no answer. The ladder itself is in ``extract.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The math task (GSM8K): its Task object. Numbers, ladder, labels and the reference policy live in ``math_*.py``."""
+"""The math task (GSM8K): its Task object. Numbers, ladder, labels and the reference policy live beside it."""
 
 from __future__ import annotations
 

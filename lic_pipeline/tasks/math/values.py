@@ -2,7 +2,7 @@
 
 ``normalise`` brings typography and LaTeX into one plain form; ``numbers`` finds the values of a normalised text and
 says of each whether it is *weak* (a label, a duration, a comparison: rarely the value asked for). Which value answers
-a question is decided in ``math_extract.py``.
+a question is decided in ``extract.py``.
 """
 
 from __future__ import annotations
