@@ -1,11 +1,20 @@
-"""Fenced blocks of a reply: where they stand, what language they name, and blocks within a block of Markdown."""
+"""Fenced blocks of a reply: where they stand, what language they name, and what of them was written as their text.
+
+``fenced_blocks`` gives them as they stand. ``inner_blocks`` is for readers of programs, queries and calls: blocks
+within a block of Markdown in its place, without the marks of a quotation and without stray end marks
+(``end_marks.py``).
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
+from lic_pipeline.tasks.end_marks import until_end_mark, without_end_marks
+
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_QUOTE = re.compile(r"[ \t]{0,3}> ?")
+_FEWEST = 2
 _WRAPPERS = frozenset({"", "markdown", "md", "text", "txt", "plaintext", "mdx"})
 
 
@@ -62,4 +71,30 @@ def inner_blocks(text: str) -> list[Fence]:
         inner = fenced_blocks(block.body) if block.language in _WRAPPERS else []
         offset = text.find(block.body, block.start)
         blocks += [replace(one, start=one.start + offset, end=one.end + offset) for one in inner] or [block]
-    return blocks
+    return [_written(block, text) for block in blocks]
+
+
+def _written(block: Fence, text: str) -> Fence:
+    """The block with its text alone: a fence that was never closed ends where the reply or its wrapper does."""
+    body = without_end_marks(block.body) if block.closed else until_end_mark(block.body)
+    end = block.end if block.closed else block.end - (len(block.body) - len(body))
+    lead = text[block.start : block.start + 12]
+    quotes = lead[: len(lead) - len(lead.lstrip(" \t>"))].count(">")
+    return replace(block, body=unquoted(body, quotes), end=end)
+
+
+def unquoted(text: str, depth: int = 0) -> str:
+    """The text without the marks of a quotation, when each of its lines bears them; else as it stands.
+
+    ``depth``: how many marks stand before each line. 0 = not known, and a line of several marks is a prompt (``>>>``).
+    """
+    lines = text.split("\n")
+    for _ in range(depth or 1):
+        written = [line for line in lines if line.strip()]
+        marked = [_QUOTE.match(line) for line in written]
+        if (depth == 0 and len(lines) < _FEWEST) or not written or None in marked:
+            break
+        if depth == 0 and any(line.lstrip().startswith(">>") for line in written):
+            break
+        lines = [_QUOTE.sub("", line, count=1) if line.strip() else line for line in lines]
+    return "\n".join(lines)

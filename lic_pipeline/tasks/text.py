@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lic_pipeline.records import Extraction, Reply, Rung, Strategy, Verdict
+from lic_pipeline.tasks.end_marks import without_end_marks
 from lic_pipeline.tasks.fences import without_fences
 
 TRUNCATED_REASONING = "truncated_reasoning"
@@ -18,9 +19,18 @@ TRUNCATED_REASONING = "truncated_reasoning"
 _TAG_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _REASONING_TAG = re.compile(rf"<(/?)({_TAG_NAMES})>|\[(/?)(THINK)\]", re.IGNORECASE)
 _ROLE_TOKENS = re.compile(
-    r"<\|(?:start|im_start|start_header_id)\|>(?:assistant)?\s?|<\|[a-z][a-z_0-9]{1,30}\|>|<｜[^<>｜\n]{1,40}｜>"
+    r"<\|(?:start|im_start|start_header_id)\|>(?:assistant)?\s?|<\|/?[A-Za-z][\w▁ \\]{1,40}\|>|<｜[^<>｜\n]{1,40}｜>"
+    r"|<start_of_turn>(?:model)?\s?"
 )
+_BETWEEN_PARTS = re.compile(r"tool|call|channel|message|constrain|recipient|content|sep\b|action", re.IGNORECASE)
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
+_ANALYSIS = re.compile(
+    r"<\|channel\|>analysis[^<]{0,40}<\|message\|>.*?(<\|end\|>|(?=<\|start\|>|<\|channel\|>)|\Z)", re.DOTALL
+)
+_NEXT_TURN = re.compile(
+    r"(?:<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<[|｜])[uU]ser\b|(?:^|</s>)\s*\[INST\]", re.MULTILINE
+)
+_BEGINS = re.compile(r"\A\s*(?:(?:<s>|<bos>|\[/INST\])\s*)+")
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
@@ -77,13 +87,12 @@ _SHORT = 600
 def visible_text(text: str) -> tuple[str, bool]:
     """The text without reasoning, and True when an opened reasoning tag was never closed (the rest is hidden).
 
-    A closing tag without an opening one ends reasoning that began in the prompt: all before it is dropped.
+    A closing tag without an opening one ends reasoning that began in the prompt: all before it is dropped. What a chat
+    template writes around messages, and a next turn that the model wrote for its user, are no part of the text.
     """
-    if "<" not in text and "THINK]" not in text:
+    if "<" not in text and "THINK]" not in text and "INST]" not in text:
         return text, False
-    if "<|" in text or "<｜" in text:
-        # What a chat template writes around messages; before its final channel stands reasoning.
-        text = _ROLE_TOKENS.sub("", text.rpartition(_FINAL_CHANNEL)[2])
+    text, truncated = _message(text)
     kept: list[str] = []
     position = depth = 0
     for tag in _REASONING_TAG.finditer(text):
@@ -100,7 +109,25 @@ def visible_text(text: str) -> tuple[str, bool]:
     if depth:
         return "".join(kept), True
     kept.append(text[position:])
-    return "".join(kept), False
+    return without_end_marks("".join(kept)), truncated
+
+
+def _message(text: str) -> tuple[str, bool]:
+    """The text without a template's tokens and channel of reasoning, and True when that channel never ends."""
+    turn = _NEXT_TURN.search(text)
+    if turn is not None and _ROLE_TOKENS.sub("", text[: turn.start()]).strip():
+        text = text[: turn.start()]
+    truncated = False
+    if "<|" in text or "<｜" in text or "_turn>" in text:
+        text = text.rpartition(_FINAL_CHANNEL)[2]
+        truncated = any(part.end() == len(text) and not part[1] for part in _ANALYSIS.finditer(text))
+        text = _ROLE_TOKENS.sub(_between, _ANALYSIS.sub("", text))
+    return _BEGINS.sub("", text), truncated
+
+
+def _between(token: re.Match[str]) -> str:
+    """What a token of a template leaves: a line break where it separates the parts of one message."""
+    return "\n" if _BETWEEN_PARTS.search(token.group()) else ""
 
 
 def storable(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 
 from lic_pipeline.tasks.code.diffs import LANGUAGES, is_diff, patched
 from lic_pipeline.tasks.code.syntax import parse
-from lic_pipeline.tasks.fences import Fence, inner_blocks
+from lic_pipeline.tasks.fences import Fence, inner_blocks, unquoted
 
 MAX_LOOSE = 100_000
 _MOST = 20  # diffs applied, and programs each is tried on
@@ -18,7 +18,6 @@ STARTS_CODE = re.compile(r"(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w+\s*\
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python2", "code", "pycon", "ipython", "sage"})
 _SECOND_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*\n")
 _PROGRAM_KEYS = ("code", "solution", "program", "python", "function", "answer", "final_answer", "completion")
-_QUOTED = re.compile(r"[ \t]{0,3}>(?!>) ?")
 
 
 def fenced(text: str) -> list[str]:
@@ -79,10 +78,8 @@ def clean(body: str) -> str:
     """Without a second opening fence, quote marks, doctest prompts or carriage returns."""
     body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").lstrip("\ufeff")
     body = _SECOND_FENCE.sub("", body)
+    body = unquoted(body)
     lines = body.split("\n")
-    if len(lines) > 1 and all(_QUOTED.match(line) for line in lines if line.strip()):
-        lines = [_QUOTED.sub("", line) for line in lines]
-        body = "\n".join(lines)
     if any(line.startswith(">>> ") for line in lines) and not any(STARTS_CODE.match(line) for line in lines):
         lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
         body = "\n".join(lines)
