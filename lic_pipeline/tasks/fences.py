@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from lic_pipeline.tasks.end_marks import until_end_mark, without_end_marks
 
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_TIGHT_END = re.compile(r"(?<![`~])(?:`{3,}|~{3,})[ \t]*$|(?<!`)``\s*\Z", re.MULTILINE)  # on a line of the text
 _QUOTE = re.compile(r"[ \t]{0,3}> ?")
 _FEWEST = 2
 _WRAPPERS = frozenset({"", "markdown", "md", "text", "txt", "plaintext", "mdx"})
@@ -31,6 +33,11 @@ class Fence:
 
 def fenced_blocks(text: str) -> list[Fence]:
     """All fenced blocks in order; the last one may be unclosed (a reply cut by the token limit)."""
+    return _blocks(text, 12)
+
+
+def _blocks(text: str, indent: int) -> list[Fence]:
+    """The blocks of a text. ``indent``: how much deeper than its opening a fence may still close a block."""
     if "```" not in text and "~~~" not in text:
         return []
     blocks: list[Fence] = []
@@ -39,7 +46,10 @@ def fenced_blocks(text: str) -> list[Fence]:
         if opened is None:
             opened = line
         elif (
-            line.group(1)[0] == opened.group(1)[0] and len(line.group(1)) >= len(opened.group(1)) and not line.group(2)
+            line.group(1)[0] == opened.group(1)[0]
+            and len(line.group(1)) >= len(opened.group(1))
+            and not line.group(2)
+            and line.start(1) - line.start() <= opened.start(1) - opened.start() + indent
         ):
             blocks.append(_block(text, opened, line.start(), line.end(), closed=True))
             opened = None
@@ -67,17 +77,36 @@ def without_fences(text: str) -> str:
 def inner_blocks(text: str) -> list[Fence]:
     """All fenced blocks, with those inside a block of Markdown in its place (a whole reply put into one fence)."""
     blocks: list[Fence] = []
-    for block in fenced_blocks(text):
-        inner = fenced_blocks(block.body) if block.language in _WRAPPERS else []
+    # As in CommonMark, a fence four columns deeper is text: an example in a docstring.
+    for block in _blocks(text, 3):
         offset = text.find(block.body, block.start)
+        inner = _blocks(block.body, 3) if block.language in _WRAPPERS else _reopened(block, block.start - offset)
         blocks += [replace(one, start=one.start + offset, end=one.end + offset) for one in inner] or [block]
     return [_written(block, text) for block in blocks]
 
 
+def _reopened(block: Fence, start: int) -> list[Fence]:
+    """The blocks of one in which a fence opens in its own language again: the ones before were never closed.
+
+    Places count from the beginning of its body; ``start``: where, so counted, the block itself begins.
+    """
+    opened = [line for line in _FENCE_LINE.finditer(block.body) if line.group(2).lower() == block.language]
+    if not opened:
+        return []
+    first = Fence(block.language, block.body[: opened[0].start()], start, opened[0].start(), closed=False)
+    between = [_block(block.body, line, after.start(), after.start(), closed=False) for line, after in pairwise(opened)]
+    end = block.end - block.start + start
+    return [first, *between, _block(block.body, opened[-1], len(block.body), end, closed=block.closed)]
+
+
 def _written(block: Fence, text: str) -> Fence:
     """The block with its text alone: a fence that was never closed ends where the reply or its wrapper does."""
-    body = without_end_marks(block.body) if block.closed else until_end_mark(block.body)
-    end = block.end if block.closed else block.end - (len(block.body) - len(body))
+    body, end = without_end_marks(block.body), block.end
+    if not block.closed:
+        body = until_end_mark(block.body)
+        tight = _TIGHT_END.search(body)
+        body = body[: tight.start()] if tight is not None else body
+        end -= len(block.body) - len(body)
     lead = text[block.start : block.start + 12]
     quotes = lead[: len(lead) - len(lead.lstrip(" \t>"))].count(">")
     return replace(block, body=unquoted(body, quotes), end=end)

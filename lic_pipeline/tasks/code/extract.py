@@ -21,6 +21,7 @@ from lic_pipeline.tasks.code.syntax import (
     missing_names,
     parse,
 )
+from lic_pipeline.tasks.code.wrapped import wrapped
 from lic_pipeline.tasks.memo import Kept
 from lic_pipeline.tasks.python_tree import parse_python
 from lic_pipeline.tasks.text import reasoning_flags, visible_text
@@ -182,7 +183,7 @@ def _indented(text: str) -> tuple[str, ...]:
 
 
 def _unfenced(text: str, expected: str | None) -> Extraction:
-    """Code in the open text: from the first line that starts code to the last line that still parses."""
+    """Code in the open text: from the first line that starts code to the last that still parses, else between marks."""
     if len(text) > MAX_LOOSE:
         return Extraction(answer=None, rung=Rung.FAILED, flags=("too_long",))
     text = clean(text)
@@ -205,7 +206,8 @@ def _unfenced(text: str, expected: str | None) -> Extraction:
         if block is not None and block.useful:
             return Extraction(answer=block.text, rung=Rung.LOOSE)
         position = max(end, position + 1)  # what parses without being useful holds nothing useful either
-    return Extraction(answer=None, rung=Rung.FAILED)
+    blocks = [block for block in _blocks(wrapped(text), expected) if block.useful]
+    return Extraction(answer=_choose(blocks, expected), rung=Rung.LOOSE if blocks else Rung.FAILED)
 
 
 def _starts(line: str, expected: str | None) -> bool:

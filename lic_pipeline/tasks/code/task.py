@@ -35,7 +35,7 @@ class CodeTask(PlainMessages):
     kind: Literal["binary", "refinement"] = "binary"
     costly = True
     scores_every_turn = True
-    scorer_version = 3
+    scorer_version = 4
     answer_description = (
         "a complete Python program or function, with all of its imports and helpers, that solves the task"
     )
