@@ -7,8 +7,7 @@ known function with literal arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from lic_pipeline.records import Rung
@@ -16,19 +15,19 @@ from lic_pipeline.tasks.actions.calls import (
     MAX_CHARS,
     Call,
     CallSyntaxError,
-    closing,
     parse_python,
     render_calls,
 )
 from lic_pipeline.tasks.actions.json_calls import parse_json
-from lic_pipeline.tasks.actions.markup import before_objects, in_pairs, in_steps, in_tags
-from lic_pipeline.tasks.actions.match import Functions, plain_name
+from lic_pipeline.tasks.actions.markup import before_objects, in_pairs, in_steps, in_tags, marked_objects
+from lic_pipeline.tasks.actions.match import Functions, declared_name, parameters_of
+from lic_pipeline.tasks.actions.spans import LIST_START, OBJECT_START, bracket_spans, call_spans
 from lic_pipeline.tasks.fences import Fence, inner_blocks
 
-_CALL_START = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*[ \t]?(?=\()")
-_LIST_START = re.compile(r"\[\s*(?=[A-Za-z_][\w.]*\s?\()")
-_OBJECT_START = re.compile(r"\[\s*(?=\{\s*[\"'])|\{(?=\s*[\"'])")
-_TAGGED = re.compile(r"<(tool_call|tool_calls|function_call|function_calls|functions?)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_JSON_START = re.compile(r"\[?\s*\{")
+_TAGGED = re.compile(
+    r"<(tool_?calls?|function_?calls?|functions?|tool_code)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
 _FILLER = re.compile(
     r"(?:[\s\[\](),;`*>•-]|\b\d{1,2}[.):]|\b(?:python|and|then|print|await)\b|\b\w+\s*=(?=\s*$))*", re.ASCII
 )
@@ -38,10 +37,6 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "\u2212": "-"})
-_SPAN = 12_000
-_BUDGET = 400_000
-_MOST_CALLS = 200
-
 
 _Piece = tuple[tuple[int, int], str, list[Call]]
 
@@ -58,51 +53,66 @@ class Found:
 
 def find_calls(text: str, known: Functions) -> Found:
     """The calls of a visible reply. ``known``: schemas by plain function name; empty = any function counts."""
+    found = _find(text, known)
+    return replace(found, calls=tuple(_as_declared(call, known) for call in found.calls)) if found.calls else found
+
+
+def _as_declared(call: Call, known: Functions) -> Call:
+    """The call under its declared name, and with its arguments named where they came as one object, ``f({...})``."""
+    name = declared_name(call.name, known) or call.name
+    declared = parameters_of(name, known)
+    match call.positional:
+        case (dict() as given,) if not call.named and given and given.keys() <= declared.keys():
+            return Call(name, given)
+    return replace(call, name=name)
+
+
+def _find(text: str, known: Functions) -> Found:
     stripped = text.strip()
     if not stripped:
         return Found(Rung.FAILED)
-    for read_markup in (in_steps, in_pairs, before_objects):
+    for read_markup in (in_steps, in_pairs, marked_objects):
         marked = read_markup(text, known)
         if _counts(marked, known):
             return Found(Rung.BLOCK, tuple(marked))
     fenced = _in_fences(text, known)
     if fenced is not None:
         return fenced
-    whole = read(stripped)
-    if whole is not None:
+    whole = read(stripped, known)
+    if whole is not None and (not known or stripped == "[]" or _counts(whole, known)):
         return Found(Rung.WHOLE, tuple(whole), stripped)
-    for seek in (_in_tags, _in_lists, _in_objects):
+    for seek in (_in_tags, _in_lists, _in_objects, _before_objects):
         found = seek(text, known)
         if found is not None:
             return found
+    if whole is not None:
+        return Found(Rung.WHOLE, tuple(whole), stripped)
     return _in_running_text(text, known)
 
 
-def read(text: str) -> list[Call] | None:
+def read(text: str, known: Functions) -> list[Call] | None:
     """The calls of a text that is nothing but calls, None when it is anything else or unreadable."""
     stripped = text.strip().strip("`").strip()
     if not stripped or len(stripped) > MAX_CHARS or ("(" not in stripped and "{" not in stripped and stripped != "[]"):
         return None
-    for parse in _parsers(stripped):
-        for candidate in dict.fromkeys((stripped, stripped.translate(_SMART))):
-            try:
-                return parse(candidate)
-            except CallSyntaxError:
-                continue
+    for candidate in dict.fromkeys((stripped, stripped.translate(_SMART))):
+        try:
+            return parse(candidate, known)
+        except CallSyntaxError:
+            continue
     return _sequence(stripped)
 
 
-def _parsers(text: str) -> tuple[Callable[[str], list[Call]], ...]:
-    if re.match(r"\[?\s*\{", text):
-        return (parse_json,)
-    return (parse_python,)
+def parse(text: str, known: Functions) -> list[Call]:
+    """The calls of a text in JSON or Python syntax, by how it begins. Raises CallSyntaxError."""
+    return parse_json(text, known) if _JSON_START.match(text) else parse_python(text)
 
 
 def _sequence(text: str) -> list[Call] | None:
     """Calls one after the other with nothing but list marks between them; one unreadable call spoils the lot."""
     calls: list[Call] = []
     position = 0
-    for start, end in _call_spans(text):
+    for start, end in call_spans(text):
         if not _FILLER.fullmatch(text, position, start):
             return None
         try:
@@ -113,27 +123,8 @@ def _sequence(text: str) -> list[Call] | None:
     return calls if calls and _FILLER.fullmatch(text, position) else None
 
 
-def _call_spans(text: str, known: Functions | None = None) -> list[tuple[int, int]]:
-    """Where outermost calls start and end; with ``known``, of known functions only."""
-    spans: list[tuple[int, int]] = []
-    position = spent = 0
-    for match in _CALL_START.finditer(text):
-        if match.start() < position or (known and plain_name(match.group().strip()) not in known):
-            continue
-        if match.group().strip() in {"print", "await"}:
-            continue
-        end = closing(text, match.end(), match.end() + _SPAN)
-        spent += (end or match.end() + _SPAN) - match.start()
-        if end is not None:
-            spans.append((match.start(), end))
-            position = end
-        if spent > _BUDGET or len(spans) > _MOST_CALLS:
-            break
-    return spans
-
-
 def _counts(calls: list[Call] | None, known: Functions) -> bool:
-    return bool(calls) and (not known or any(plain_name(call.name) in known for call in calls or []))
+    return bool(calls) and (not known or any(declared_name(call.name, known) for call in calls or []))
 
 
 def _in_fences(text: str, known: Functions) -> Found | None:
@@ -141,7 +132,7 @@ def _in_fences(text: str, known: Functions) -> Found | None:
     pieces: list[_Piece] = [
         ((block.start, block.end), block.body.strip(), calls)
         for block in blocks
-        if (calls := read(block.body)) is not None and _counts(calls, known)
+        if (calls := read(block.body, known)) is not None and _counts(calls, known)
     ]
     return _settled(text, pieces) or _broken_fence(blocks, known)
 
@@ -149,7 +140,7 @@ def _in_fences(text: str, known: Functions) -> Found | None:
 def _broken_fence(blocks: list[Fence], known: Functions) -> Found | None:
     """A fence that holds a list of known functions nobody can read: an attempt, but no calls."""
     for block in reversed(blocks):
-        if _LIST_START.match(block.body.strip()) and _call_spans(block.body, known):
+        if LIST_START.match(block.body.strip()) and call_spans(block.body, known):
             return Found(Rung.BLOCK, text=block.body.strip(), broken=True)
     return None
 
@@ -159,44 +150,35 @@ def _in_tags(text: str, known: Functions) -> Found | None:
     if not _counts(calls, known):
         calls = []
     for match in _TAGGED.finditer(text) if "<" in text and not calls else ():
-        found = read(match[2])
+        found = read(match[2], known)
         if _counts(found, known):
             calls += found or []
     return Found(Rung.BLOCK, tuple(calls)) if calls else None
 
 
-def _pieces(text: str, start: re.Pattern[str]) -> list[tuple[int, int]]:
-    pieces: list[tuple[int, int]] = []
-    position = spent = 0
-    for match in start.finditer(text):
-        if match.start() < position:
-            continue
-        end = closing(text, match.start(), match.start() + _SPAN)
-        spent += (end or match.start() + _SPAN) - match.start()
-        if end is not None:
-            pieces.append((match.start(), end))
-            position = end
-        if spent > _BUDGET or len(pieces) > _MOST_CALLS:
-            break
-    return pieces
-
-
 def _in_lists(text: str, known: Functions) -> Found | None:
-    return _from_pieces(text, _pieces(text, _LIST_START), known)
+    return _from_pieces(text, bracket_spans(text, LIST_START), known)
 
 
 def _in_objects(text: str, known: Functions) -> Found | None:
-    pieces = _pieces(text, _OBJECT_START) if "{" in text else []
+    pieces = bracket_spans(text, OBJECT_START) if "{" in text else []
     return _from_pieces(text, pieces, known)
+
+
+def _before_objects(text: str, known: Functions) -> Found | None:
+    calls = before_objects(text, known) if known and "{" in text else []
+    return Found(Rung.BLOCK, tuple(calls)) if calls else None
 
 
 def _from_pieces(text: str, spans: list[tuple[int, int]], known: Functions) -> Found | None:
     pieces: list[_Piece] = [
-        ((a, b), text[a:b], calls) for a, b in spans if (calls := read(text[a:b])) is not None and _counts(calls, known)
+        ((a, b), text[a:b], calls)
+        for a, b in spans
+        if (calls := read(text[a:b], known)) is not None and _counts(calls, known)
     ]
     if pieces:
         return _settled(text, pieces)
-    broken = [(a, b) for a, b in spans if known and _call_spans(text[a:b], known)]
+    broken = [(a, b) for a, b in spans if known and call_spans(text[a:b], known)]
     return Found(Rung.LOOSE, text=text[slice(*broken[-1])], broken=True) if broken else None
 
 
@@ -218,7 +200,7 @@ def _settled(text: str, pieces: list[_Piece]) -> Found | None:
 
 def _in_running_text(text: str, known: Functions) -> Found:
     """Lines that are calls, else known functions called with literals anywhere in the text (each once)."""
-    spans = _call_spans(text, known or None)
+    spans = call_spans(text, known or None)
     on_lines: list[Call] = []
     anywhere: list[Call] = []
     for start, end in spans:

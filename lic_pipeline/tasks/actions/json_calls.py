@@ -1,76 +1,134 @@
-"""Function calls as JSON, in the shapes that models and providers write them. Python syntax is ``calls.py``."""
+"""Function calls as JSON, in the shapes that models and providers write them. Python syntax is ``calls.py``.
+
+Keys count in either spelling (``function_call``, ``functionCall``). What a function declares goes before what keys
+usually mean: a parameter may be called ``name`` or ``input``.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from lic_pipeline.records import Json
 from lic_pipeline.tasks.actions.calls import MAX_CHARS, Call, CallSyntaxError, python_data, too_deep
+from lic_pipeline.tasks.actions.match import Functions, declared_name, parameters_of
 
-_SUPERFLUOUS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
+_STRING = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
+_SUPERFLUOUS = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])", re.DOTALL)
+_BARE_KEY = re.compile(rf"{_STRING}|(?<=[{{,])(\s*)([A-Za-z_]\w*)(?=\s*:)", re.DOTALL)
 _NAME_KEYS = (
     "name",
-    "function_name",
-    "func_name",
+    "functionname",
+    "funcname",
     "func",
     "fn",
-    "tool_name",
-    "recipient_name",
+    "toolname",
+    "recipientname",
     "tool",
     "function",
-    "api_name",
+    "apiname",
     "action",
 )
-_WRAPPERS = ("tool_calls", "calls", "tool_uses", "function_calls")
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "params_dict")
+_INNER_KEYS = ("function", "functioncall", "toolcall", "tooluse")
+_LIST_KEYS = ("toolcalls", "calls", "tooluses", "functioncalls")
+_MESSAGE_KEYS = ("parts", "content", "candidates", "choices", "message", "output")
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "kwargs", "params", "input", "actioninput", "paramsdict")
+_BESIDE = frozenset({*_NAME_KEYS, "id", "type", "index", "callid", "toolcallid", "tooluseid"})
+_NONE: Functions = {}
 
 
-def parse_json(text: str) -> list[Call]:
+def parse_json(text: str, known: Functions = _NONE) -> list[Call]:
     """Calls as JSON, in the usual shapes of tool calls. Raises CallSyntaxError.
 
-    Comments and trailing commas pass, and so do Python's quotes and constants.
+    Comments, trailing commas and bare keys pass, and so do Python's quotes and constants.
     """
-    if len(text) > MAX_CHARS or too_deep(text):
+    if len(text) > MAX_CHARS:
         raise CallSyntaxError("too long or nested too deeply")
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = _lenient(_SUPERFLUOUS.sub(_kept, text))
-    return calls_from_data(data)
+    return calls_from_data(_data(text), known)
 
 
-def _kept(match: re.Match[str]) -> str:
-    """A string as it stands; a comment, or a comma behind which nothing follows, as nothing."""
-    return match.group() if match.group()[0] in "\"'" else ""
+def _data(text: str) -> Json:
+    """The value of a text in JSON or nearly so. Raises CallSyntaxError, at the place that its best reader came to."""
+    if too_deep(text):
+        raise CallSyntaxError("too long or nested too deeply")
+    blanked = _SUPERFLUOUS.sub(_blanked, text)
+    far, why = 0, "no JSON"
+    for candidate in (text, blanked, _BARE_KEY.sub(_quoted, blanked)):
+        for read in (json.loads, python_data) if candidate is not text else (json.loads,):
+            try:
+                data: Json = read(candidate)
+            except CallSyntaxError as error:
+                place, reason = error.offset or 0, str(error)
+            except (ValueError, RecursionError) as error:
+                place, reason = getattr(error, "pos", 0), f"no JSON: {getattr(error, 'msg', 'nested too deeply')}"
+            else:
+                return data
+            # Where keys were put in quotes, places are those of another text.
+            if place > far and len(candidate) == len(text):
+                far, why = place, reason
+    raise CallSyntaxError(why, far)
 
 
-def _lenient(text: str) -> Json:
-    try:
-        data: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return python_data(text)
-    return data
+def _blanked(match: re.Match[str]) -> str:
+    """A string as it stands; a comment, or a comma behind which nothing follows, as blanks of its length."""
+    return match.group() if match.group()[0] in "\"'" else " " * len(match.group())
 
 
-def calls_from_data(data: Json) -> list[Call]:
+def _quoted(match: re.Match[str]) -> str:
+    return match.group() if match[2] is None else f'{match[1]}"{match[2]}"'
+
+
+def calls_from_data(data: Json, known: Functions = _NONE) -> list[Call]:
     """Calls from decoded JSON: objects with name and arguments, or ``{function: {argument: value}}``."""
-    if isinstance(data, dict):
-        data = next((data[key] for key in _WRAPPERS if isinstance(data.get(key), list)), data)
-    elements = data if isinstance(data, list) else [data]
-    return [call for element in elements for call in _object_calls(element)]
+    calls = [call for element in _elements(data, known) for call in _object_calls(element, known)]
+    if not calls and data != []:
+        raise CallSyntaxError("there is no call object")
+    return calls
 
 
-def _object_calls(element: Json) -> list[Call]:
+def _elements(data: Json, known: Functions) -> Iterator[Json]:
+    """The call objects of a list, a message or a response, without the parts that are text."""
+    if isinstance(data, list):
+        for one in data:
+            if not _is_text(one):
+                yield from _elements(one, known)
+        return
+    if isinstance(data, dict) and not (known and any(declared_name(str(key), known) for key in data)):
+        plain = _plain(data)
+        for key in (*_LIST_KEYS, *(() if _named(plain, known) else _MESSAGE_KEYS)):
+            if isinstance(plain.get(key), list) or (key in _MESSAGE_KEYS and isinstance(plain.get(key), dict)):
+                yield from _elements(plain[key], known)
+                return
+    yield data
+
+
+def _is_text(element: Json) -> bool:
+    return isinstance(element, dict) and isinstance(element.get("text"), str) and not {*element} & {"name", "function"}
+
+
+def _plain(element: Mapping[str, Json]) -> dict[str, Json]:
+    """The object with its keys in one spelling."""
+    return {str(key).replace("_", "").lower(): value for key, value in element.items()}
+
+
+def _named(plain: Mapping[str, Json], known: Functions) -> str | None:
+    """The key that names the called function: one that names a declared function, else the first there is."""
+    keys = [key for key in _NAME_KEYS if isinstance(plain.get(key), str)]
+    return next((key for key in keys if declared_name(plain[key].strip(), known)), keys[0] if keys else None)
+
+
+def _object_calls(element: Json, known: Functions) -> list[Call]:
     if not isinstance(element, dict) or not element:
         raise CallSyntaxError("an element of the list is no call object")
-    inner = element.get("function", element.get("function_call", element.get("tool_call")))
-    if isinstance(inner, dict):
-        return _object_calls(inner)
-    for key in _NAME_KEYS:
-        if isinstance(element.get(key), str):
-            return [Call(element[key].strip(), _arguments(element))]
+    if not (known and all(declared_name(str(key), known) for key in element)):
+        plain = _plain(element)
+        inner = next((plain[key] for key in _INNER_KEYS if isinstance(plain.get(key), dict)), None)
+        if inner is not None:
+            return _object_calls(inner, known)
+        key = _named(plain, known)
+        if key is not None:
+            return [_call(element, plain, key, known)]
     if all(isinstance(value, dict) for value in element.values()):
         return [Call(str(name), dict(value)) for name, value in element.items()]
     if all(
@@ -80,22 +138,20 @@ def _object_calls(element: Json) -> list[Call]:
     raise CallSyntaxError("a call object has no name")
 
 
-def _arguments(element: Mapping[str, Json]) -> dict[str, Json]:
+def _call(element: Mapping[str, Json], plain: Mapping[str, Json], named: str, known: Functions) -> Call:
+    name = plain[named].strip()
+    declared = parameters_of(name, known)
     for key in _ARGUMENT_KEYS:
-        if key in element:
-            return arguments_from(element[key])
-    return {key: value for key, value in element.items() if key not in {*_NAME_KEYS, "id", "type", "index"}}
+        if key in plain and (key not in declared or isinstance(plain[key], dict)):
+            return Call(name, arguments_from(plain[key]))
+    beside = {named} | {key for key in _BESIDE if key not in declared}
+    return Call(name, {key: value for key, value in element.items() if key.replace("_", "").lower() not in beside})
 
 
 def arguments_from(value: Json) -> dict[str, Json]:
-    """Named arguments from a JSON object, or from its text. Raises CallSyntaxError."""
+    """Named arguments from an object, or from the text of one. Raises CallSyntaxError."""
     if isinstance(value, str):
-        if too_deep(value):
-            raise CallSyntaxError("nested too deeply")
-        try:
-            value = json.loads(value or "{}")
-        except (ValueError, RecursionError) as error:
-            raise CallSyntaxError("the arguments of a call are no JSON object") from error
+        value = _data(value) if value.strip() else {}
     if value is None:
         return {}
     if not isinstance(value, dict):

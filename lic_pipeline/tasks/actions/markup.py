@@ -14,29 +14,37 @@ from itertools import islice
 from lic_pipeline.records import Json
 from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, closing, python_data, too_deep
 from lic_pipeline.tasks.actions.json_calls import arguments_from, parse_json
-from lic_pipeline.tasks.actions.match import Functions, plain_name
+from lic_pipeline.tasks.actions.match import Functions, declared_name, parameters_of
 
 _NAME = r"[\"']?([\w.:-]{1,200})[\"']?"
-_CALL_TAG = r"(?:\w{1,20}:)?(?:invoke|tool|function|tool_call|call)\b"
-_ARGUMENT_TAG = r"(?:\w{1,20}:)?(?:parameter|param|argument|arg)\b"
+_PREFIX = r"(?:\w{1,20}:|[|｜]\w{1,20}[|｜])?"
+_CALL_TAG = rf"{_PREFIX}(?:invoke|tool|function|tool_call|call)\b"
+_ARGUMENT_TAG = rf"{_PREFIX}(?:parameter|param|argument|arg)\b"
 _INVOKE = re.compile(rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s*(?:/>|>((?:[^<]|<(?!/?{_CALL_TAG}))*)</{_CALL_TAG}\s*>)")
 _EQUALS_TAG = re.compile(rf"<function={_NAME}>(.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL)
 _PARAMETER = re.compile(
     rf"<{_ARGUMENT_TAG}(?:\s+name\s*=\s*|=){_NAME}[^<>]{{0,100}}>((?:[^<]|<(?!/?{_ARGUMENT_TAG}))*)</{_ARGUMENT_TAG}\s*>"
 )
 _KEYED = re.compile(
-    r"<tool_call>\s*([\w.:-]{1,200})\s*((?:<arg_key>[^<]*</arg_key>\s*<arg_value>[^<]*</arg_value>\s*)+)"
+    r"<(?:\w{1,20}_)?tool_call>\s*([\w.:-]{1,200})\s*"
+    r"((?:<(?:\w{1,20}_)?arg_key>[^<]*</\w*arg_key>\s*<(?:\w{1,20}_)?arg_value>[^<]*</\w*arg_value>\s*)+)"
 )
-_PAIR = re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>([^<]*)</arg_value>")
+_PAIR = re.compile(r"<\w*arg_key>([^<]*)</\w*arg_key>\s*<\w*arg_value>([^<]*)</\w*arg_value>")
+_MARK = r":\d{1,3}\b|\[ARGS\]|\[CALL_ID\][\w-]{1,40}"
+# What templates and people write between the name of a function and its arguments.
+_GAP = rf"(?:\s{{1,50}}+|{_MARK}|:|`{{3,}}\w{{0,10}}|[`*]|</?\w{{1,30}}>|✿\w{{1,10}}✿|(?:json|code|commentary)\b)"
 _BEFORE_OBJECT = re.compile(
     rf"<{_CALL_TAG}\s+name\s*=\s*{_NAME}\s+arguments\s*=\s*['\"]?(?=\{{)"
-    r"|(?<![\w.])(?:functions\.)?([A-Za-z_][\w.]{0,200})(?::\d{1,3}|\[ARGS\])\s*(?=\{)"
+    rf"|(?<![\w.-])([A-Za-z_][\w.-]{{0,200}}+)({_GAP}{{0,40}}+)(?=\{{)"
 )
+_ESCAPES = re.compile(r'<escape>|<\|"\|>')
 _STEP = re.compile(
     r"^[ \t>*-]*Action(?:[ \t]\d+)?[ \t]*[:=][ \t*]*[`\"'\[]?([A-Za-z_][\w.]*)[`\"'\]]?(?:\(\))?[ \t*]*\n\s*"
     r"[>*-]{0,2}[ \t]*Action[ \t]Input(?:[ \t]\d+)?[ \t]*[:=][ \t*]*(?:\s*```\w*\s*)?",
     re.MULTILINE | re.IGNORECASE,
 )
+_MARKED = re.compile(_MARK)
+_ANY = re.compile("")
 _SPAN = 12_000
 _MOST_CALLS = 200
 _LITERALS = {"true": True, "false": False, "null": None, "none": None}
@@ -59,7 +67,7 @@ def _tagged_call(name: str, body: str, known: Functions) -> Call:
     if given:
         if _PARAMETER.sub("", body).strip():
             raise CallSyntaxError("text between the arguments of a tag")
-        declared = _declared(name, known)
+        declared = parameters_of(name, known)
         return Call(name, {key: _value(value, declared.get(key)) for key, value in given})
     return Call(name, arguments_from(body.strip()))
 
@@ -68,29 +76,47 @@ def in_pairs(text: str, known: Functions) -> list[Call]:
     """Calls written ``<tool_call>f<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>``."""
     calls = []
     for match in islice(_KEYED.finditer(text), _MOST_CALLS):
-        declared = _declared(match[1], known)
+        declared = parameters_of(match[1], known)
         given = {key.strip(): _value(value, declared.get(key.strip())) for key, value in _PAIR.findall(match[2])}
         calls.append(Call(match[1], given))
     return calls
 
 
-def before_objects(text: str, known: Functions) -> list[Call]:
+def marked_objects(text: str, known: Functions) -> list[Call]:
     """Calls written ``f[ARGS]{"x": 1}``, ``functions.f:0{"x": 1}`` or ``<tool_call name="f" arguments={"x": 1}/>``.
 
     None when one of them is unreadable.
     """
+    return _objects(text, known, _MARKED)
+
+
+def before_objects(text: str, known: Functions) -> list[Call]:
+    """Calls written as the name of a known function before an object, ``f{"x": 1}``, as templates leave them.
+
+    None when one of them is unreadable, or when an object is a whole call.
+    """
+    return _objects(_ESCAPES.sub('"', text), known, _ANY)
+
+
+def _objects(text: str, known: Functions, marks: re.Pattern[str]) -> list[Call]:
     calls: list[Call] = []
-    for match in islice(_BEFORE_OBJECT.finditer(text), _MOST_CALLS):
-        name = match[1] or match[2]
-        if known and plain_name(name) not in known:
-            continue
+    meant = (
+        (match[1] or match[2], match)
+        for match in _BEFORE_OBJECT.finditer(text)
+        if (match[1] or marks.search(match[3])) and (not known or declared_name(match[1] or match[2], known))
+    )
+    for name, match in islice(meant, _MOST_CALLS):
         end = closing(text, match.end(), match.end() + _SPAN)
         if end is None:
             return []
         try:
-            calls.append(Call(name, arguments_from(text[match.end() : end])))
+            given = arguments_from(text[match.end() : end])
         except CallSyntaxError:
             return []
+        declared = parameters_of(name, known)
+        if declared and given and not given.keys() & declared.keys():
+            return []
+        calls.append(Call(name, given))
     return calls
 
 
@@ -118,14 +144,8 @@ def _step_call(text: str, match: re.Match[str], known: Functions) -> Call:
     line = text[start : start + _SPAN].partition("\n")[0].strip().strip("`").strip()
     if not line or line.lower() in {"none", "null", "n/a", "()"}:
         return Call(match[1])
-    declared = [*_declared(match[1], known).values()]
+    declared = [*parameters_of(match[1], known).values()]
     return Call(match[1], positional=(_value(line, declared[0] if declared else None),))
-
-
-def _declared(name: str, known: Functions) -> Mapping[str, Json]:
-    """The declared parameters of a function by name."""
-    properties = known.get(plain_name(name), {}).get("properties")
-    return properties if isinstance(properties, Mapping) else {}
 
 
 def _value(text: str, declared: Json) -> Json:

@@ -16,12 +16,29 @@ from lic_pipeline.tasks.actions.calls import Call
 Reference = Mapping[str, Mapping[str, Sequence[Json]]]
 Functions = Mapping[str, Mapping[str, Json]]
 
+# Namespaces that providers and chat templates put declared functions under.
+_NAMESPACE = re.compile(r"(?:functions|default_api)[.:_]")
 _IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
 def plain_name(name: str) -> str:
     """A function name with dots as underscores, as providers that forbid dots spell it."""
     return name.replace(".", "_")
+
+
+def declared_name(name: str, known: Functions) -> str | None:
+    """A called name as the function is declared, without a provider's namespace where only so it is; else None."""
+    if plain_name(name) in known:
+        return name
+    namespace = _NAMESPACE.match(name)
+    inner = name[namespace.end() :] if namespace is not None else ""
+    return inner if plain_name(inner) in known else None
+
+
+def parameters_of(name: str, known: Functions) -> Mapping[str, Json]:
+    """The declared parameters of a function by name, none for one that is not declared."""
+    properties = known.get(plain_name(declared_name(name, known) or name), {}).get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def schemas(functions: Sequence[Mapping[str, Json]]) -> dict[str, Mapping[str, Json]]:

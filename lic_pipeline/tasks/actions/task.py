@@ -25,6 +25,7 @@ from lic_pipeline.records import (
     Verdict,
 )
 from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, render_calls
+from lic_pipeline.tasks.actions.faults import fault_at, fault_of
 from lic_pipeline.tasks.actions.find import Found, find_calls
 from lic_pipeline.tasks.actions.gold import gold_calls, wrong_calls
 from lic_pipeline.tasks.actions.match import Reference, assign, assign_greedily, mismatch, plain_name, schemas
@@ -56,7 +57,7 @@ class ActionsTask(PlainMessages):
     kind: Literal["binary", "refinement"] = "binary"
     costly = False
     scores_every_turn = True
-    scorer_version = 2
+    scorer_version = 3
     answer_description = "a list of function calls with literal arguments, such as [f(a=1), g(b='x')]"
 
     def check(self, instruction: Instruction) -> None:
@@ -120,8 +121,9 @@ class ActionsTask(PlainMessages):
                 score=0.0, verdict="ambiguous", detail={"calls": [storable(call.render()) for call in found.calls[:20]]}
             )
         if not found.calls and found.text != "[]":
-            verdict = "parse_error" if found.broken or _looks_like_calls(answer, known) else "no_answer"
-            return Verdict(score=0.0, verdict=verdict)
+            if found.broken or _looks_like_calls(answer, known):
+                return Verdict(score=0.0, verdict="parse_error", detail=fault_of(answer, known))
+            return Verdict(score=0.0, verdict="no_answer")
         return _verdict(list(found.calls), references, known)
 
     def score_cumulative(self, answers: Sequence[str], instruction: Instruction) -> Verdict:
@@ -221,7 +223,7 @@ def _score_published(answer: str, references: Sequence[Reference], known: Mappin
     try:
         calls = parse_published(answer)
     except CallSyntaxError as error:
-        return Verdict(score=0.0, verdict="parse_error", detail={"why": str(error)})
+        return Verdict(score=0.0, verdict="parse_error", detail=fault_at(answer, error.offset or 0, str(error)))
     if len(calls) != len(references):
         return Verdict(score=0.0, verdict="wrong_count", answer=storable(render_calls(calls)))
     right = None not in assign_greedily(calls, references, known)
