@@ -26,7 +26,7 @@ class _WholeReply:
 
     name = ""
     costly = False
-    scorer_version = 1
+    scorer_version = 2
 
     def extract(self, reply: Reply, instruction: Instruction, policy: Policy = "robust") -> Extraction:
         """The whole visible reply; an empty one fails."""
@@ -103,7 +103,7 @@ class EntityExtraction(_WholeReply):
     """Passes when date, time and people of a booking all match after normalisation."""
 
     name = "entity_extraction"
-    scorer_version = 2
+    scorer_version = 3
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
         """100 when all three slots match; ``detail`` says which did.

@@ -33,7 +33,18 @@ _NAME_KEYS = (
 _INNER_KEYS = ("function", "functioncall", "toolcall", "tooluse")
 _LIST_KEYS = ("toolcalls", "calls", "tooluses", "functioncalls")
 _MESSAGE_KEYS = ("parts", "content", "candidates", "choices", "message", "output")
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "kwargs", "params", "input", "actioninput", "paramsdict")
+_ARGUMENT_KEYS = (
+    "arguments",
+    "parameters",
+    "args",
+    "kwargs",
+    "params",
+    "input",
+    "actioninput",
+    "toolinput",
+    "toolargs",
+    "paramsdict",
+)
 _BESIDE = frozenset({*_NAME_KEYS, "id", "type", "index", "callid", "toolcallid", "tooluseid"})
 _NONE: Functions = {}
 
@@ -91,7 +102,7 @@ def _elements(data: Json, known: Functions) -> Iterator[Json]:
     """The call objects of a list, a message or a response, without the parts that are text."""
     if isinstance(data, list):
         for one in data:
-            if not _is_text(one):
+            if not _is_text(one, known):
                 yield from _elements(one, known)
         return
     if isinstance(data, dict) and not (known and any(declared_name(str(key), known) for key in data)):
@@ -103,8 +114,12 @@ def _elements(data: Json, known: Functions) -> Iterator[Json]:
     yield data
 
 
-def _is_text(element: Json) -> bool:
-    return isinstance(element, dict) and isinstance(element.get("text"), str) and not {*element} & {"name", "function"}
+def _is_text(element: Json, known: Functions) -> bool:
+    """True for the part of a message that is text: it names no function."""
+    if not isinstance(element, dict) or not isinstance(element.get("text"), str):
+        return False
+    plain = _plain(element)
+    return _named(plain, known) is None and not any(isinstance(plain.get(key), dict) for key in _INNER_KEYS)
 
 
 def _plain(element: Mapping[str, Json]) -> dict[str, Json]:

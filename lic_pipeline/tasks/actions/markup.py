@@ -13,7 +13,7 @@ from itertools import islice
 
 from lic_pipeline.records import Json
 from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, closing, python_data, too_deep
-from lic_pipeline.tasks.actions.json_calls import arguments_from, parse_json
+from lic_pipeline.tasks.actions.json_calls import arguments_from
 from lic_pipeline.tasks.actions.match import Functions, declared_name, parameters_of
 
 _NAME = r"[\"']?([\w.:-]{1,200})[\"']?"
@@ -139,8 +139,7 @@ def _step_call(text: str, match: re.Match[str], known: Functions) -> Call:
         end = closing(text, start, start + _SPAN)
         if end is None:
             raise CallSyntaxError("the input of an action never ends")
-        # The name is put around the input, so that comments and Python's quotes pass as in other JSON calls.
-        return parse_json(f'{{"name": {json.dumps(match[1])}, "arguments": {text[start:end]}}}')[0]
+        return Call(match[1], arguments_from(text[start:end]))
     line = text[start : start + _SPAN].partition("\n")[0].strip().strip("`").strip()
     if not line or line.lower() in {"none", "null", "n/a", "()"}:
         return Call(match[1])

@@ -36,7 +36,7 @@ class Data2Text(PlainMessages):
     kind: Literal["binary", "refinement"] = "refinement"
     costly = False
     scores_every_turn = True
-    scorer_version = 1
+    scorer_version = 2
     answer_description = "One complete English sentence that describes the highlighted cells of the table."
 
     def check(self, instruction: Instruction) -> None:

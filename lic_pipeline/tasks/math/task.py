@@ -53,7 +53,7 @@ class MathTask(PlainMessages):
     kind: Literal["binary", "refinement"] = "binary"
     costly = False
     scores_every_turn = True
-    scorer_version = 3
+    scorer_version = 4
     answer_description = (
         "a single number: the value that the problem asks for (integer, decimal, fraction or percentage)"
     )

@@ -33,7 +33,7 @@ class Summary(PlainMessages):
     name = "summary"
     kind: Literal["binary", "refinement"] = "refinement"
     costly = False
-    scorer_version = 1
+    scorer_version = 2
     answer_description = (
         "A list of bullet points about the question, each ending with [numbers] of the documents cited."
     )
