@@ -80,17 +80,22 @@ def inner_blocks(text: str) -> list[Fence]:
     # As in CommonMark, a fence four columns deeper is text: an example in a docstring.
     for block in _blocks(text, 3):
         offset = text.find(block.body, block.start)
-        inner = _blocks(block.body, 3) if block.language in _WRAPPERS else _reopened(block, block.start - offset)
+        nested = block.language in _WRAPPERS
+        inner = (
+            _blocks(block.body, 3) if nested else _reopened(block, block.start - offset, len(_lead(block, text)) + 3)
+        )
         blocks += [replace(one, start=one.start + offset, end=one.end + offset) for one in inner] or [block]
     return [_written(block, text) for block in blocks]
 
 
-def _reopened(block: Fence, start: int) -> list[Fence]:
+def _reopened(block: Fence, start: int, indent: int) -> list[Fence]:
     """The blocks of one in which a fence opens in its own language again: the ones before were never closed.
 
-    Places count from the beginning of its body; ``start``: where, so counted, the block itself begins.
+    Places count from the beginning of its body; ``start``: where, so counted, the block itself begins;
+    ``indent``: what an opening fence may be indented by.
     """
-    opened = [line for line in _FENCE_LINE.finditer(block.body) if line.group(2).lower() == block.language]
+    lines = (line for line in _FENCE_LINE.finditer(block.body) if line.start(1) - line.start() <= indent)
+    opened = [line for line in lines if line.group(2).lower() == block.language]
     if not opened:
         return []
     first = Fence(block.language, block.body[: opened[0].start()], start, opened[0].start(), closed=False)
@@ -107,9 +112,13 @@ def _written(block: Fence, text: str) -> Fence:
         tight = _TIGHT_END.search(body)
         body = body[: tight.start()] if tight is not None else body
         end -= len(block.body) - len(body)
-    lead = text[block.start : block.start + 12]
-    quotes = lead[: len(lead) - len(lead.lstrip(" \t>"))].count(">")
-    return replace(block, body=unquoted(body, quotes), end=end)
+    return replace(block, body=unquoted(body, _lead(block, text).count(">")), end=end)
+
+
+def _lead(block: Fence, text: str) -> str:
+    """What stands before the opening fence on its line."""
+    line = text[block.start : block.start + 12]
+    return line[: len(line) - len(line.lstrip(" \t>"))]
 
 
 def unquoted(text: str, depth: int = 0) -> str:

@@ -31,6 +31,8 @@ OTHER = GOOD.replace("v > floor", "v < floor")
 LINE = "def raised(values, floor): return [max(v, floor) for v in values]"
 DOC = 'def raised(values, floor):\n    """Example:\n\n    ```\n    raised([1], 2)\n    ```\n    """\n    return [max(v, floor) for v in values]'
 
+TAGGED_DOC = DOC.replace("```\n    raised", "```python\n    raised")
+
 
 def quoted(text: str, mark: str = "> ") -> str:
     return "\n".join((mark + line).rstrip() for line in text.split("\n"))
@@ -47,6 +49,9 @@ REPLIES: dict[str, tuple[str, str, Rung]] = {
     "an element": (f"<code>{GOOD}</code>", GOOD, Rung.LOOSE),
     "an element of a page": (f'<pre><code class="language-python">{html.escape(GOOD)}</code></pre>', GOOD, Rung.LOOSE),
     "an element that never ends": (f"<answer>{GOOD}", GOOD, Rung.LOOSE),
+    "back-ticks around an import and more": (f"`import math\n\n{GOOD}`", f"import math\n\n{GOOD}", Rung.LOOSE),
+    "an element around an import and more": (f"<code>import math\n\n{GOOD}</code>", f"import math\n\n{GOOD}", Rung.LOOSE),
+    "an element that starts with a value": (f"<pre>LOW = 1\n\n{GOOD}</pre>", f"LOW = 1\n\n{GOOD}", Rung.LOOSE),
     "brackets": (f"[PYTHON]{GOOD}[/PYTHON]", GOOD, Rung.LOOSE),
     "quoted lines": (f"Here:\n\n{quoted(GOOD)}\n\nDone.", GOOD, Rung.LOOSE),
     "a quoted fence": (f"Here:\n\n{quoted(f'```python{chr(10)}{GOOD}{chr(10)}```')}\n\nDone.", GOOD, Rung.BLOCK),
@@ -58,6 +63,7 @@ REPLIES: dict[str, tuple[str, str, Rung]] = {
     "a fence closed by fewer marks": (f"````python\n{GOOD}\n```", GOOD, Rung.BLOCK),
     "a second fence after an open one": (f"```python\n{OTHER}\n\nBetter:\n```python\n{GOOD}\n```", GOOD, Rung.BLOCK),
     "a fence in a docstring": (f"```python\n{DOC}\n```", DOC, Rung.BLOCK),
+    "a fence with a language in a docstring": (f"```python\n{TAGGED_DOC}\n```", TAGGED_DOC, Rung.BLOCK),
     "a next turn": (f"```python\n{GOOD}\n```<|im_end|>\n<|im_start|>user\nOr:\n```python\n{OTHER}\n```", GOOD, Rung.BLOCK),
 }  # fmt: skip
 

@@ -102,6 +102,8 @@ def _elements(data: Json, known: Functions) -> Iterator[Json]:
     """The call objects of a list, a message or a response, without the parts that are text."""
     if isinstance(data, list):
         for one in data:
+            if isinstance(one, list):
+                raise CallSyntaxError("a list stands inside of the list of calls")
             if not _is_text(one, known):
                 yield from _elements(one, known)
         return

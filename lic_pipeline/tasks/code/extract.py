@@ -21,7 +21,7 @@ from lic_pipeline.tasks.code.syntax import (
     missing_names,
     parse,
 )
-from lic_pipeline.tasks.code.wrapped import wrapped
+from lic_pipeline.tasks.code.wrapped import enclosed, marked
 from lic_pipeline.tasks.memo import Kept
 from lic_pipeline.tasks.python_tree import parse_python
 from lic_pipeline.tasks.text import reasoning_flags, visible_text
@@ -193,6 +193,10 @@ def _unfenced(text: str, expected: str | None) -> Extraction:
     listed = [block for block in _blocks(list(listings_in(text)), expected) if block.useful]
     if listed:
         return Extraction(answer=listed[-1].text, rung=Rung.LOOSE)
+    # Before the lines: the last one of these ends with a tag or a mark, and would be cut as no Python.
+    inside = [block for block in _blocks(enclosed(text), expected) if block.useful]
+    if inside:
+        return Extraction(answer=_choose(inside, expected), rung=Rung.LOOSE)
     lines = text.split("\n")
     if not any(_starts(line, expected) for line in lines):
         lines = [line[4:] if line.startswith("    ") else line for line in lines]  # a block of Markdown by indentation
@@ -206,7 +210,7 @@ def _unfenced(text: str, expected: str | None) -> Extraction:
         if block is not None and block.useful:
             return Extraction(answer=block.text, rung=Rung.LOOSE)
         position = max(end, position + 1)  # what parses without being useful holds nothing useful either
-    blocks = [block for block in _blocks(wrapped(text), expected) if block.useful]
+    blocks = [block for block in _blocks(marked(text), expected) if block.useful]
     return Extraction(answer=_choose(blocks, expected), rung=Rung.LOOSE if blocks else Rung.FAILED)
 
 

@@ -16,16 +16,26 @@ from lic_pipeline.tasks.fences import unquoted
 
 _SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
 _LANGUAGE = re.compile(r"\A\s*(?:python3?|py)\b[ \t]*")
-_OPENED = re.compile(rf"(?:<([A-Za-z][\w:.-]*)[^<>\n]*>|\[([A-Z][A-Z_]+)\])[ \t]*\n?(?={STARTS_CODE.pattern})")
+_STARTS = rf"(?:{STARTS_CODE.pattern}|#|[A-Za-z_]\w*[ \t]*=[^=])"
+_OPENED = re.compile(rf"(?:<([A-Za-z][\w:.-]*)[^<>\n]*>|\[([A-Z][A-Z_]+)\])\s{{0,4}}(?={_STARTS})")
 _QUOTATION = re.compile(r"(?:^[ \t]{0,3}>[^\n]*(?:\n|\Z)){2,}", re.MULTILINE)
 _HOLDS_CODE = re.compile(r"\b(?:def|class|lambda|import|input|stdin)\b")
 _MOST = 20
 
 
-def wrapped(text: str) -> list[str]:
-    """What stands between marks and may be a program, in order of its place; of each kind of marks at most twenty."""
-    found = [*_spans(text), *_elements(text)]
-    found += [(match.start(), unquoted(match.group())) for match in islice(_QUOTATION.finditer(text), _MOST)]
+def enclosed(text: str) -> list[str]:
+    """What elements, bracketed marks and back-ticks over several lines enclose and may be a program, by place."""
+    spans = (span for span in _spans(text) if "\n" in span[1])
+    return _code(*_elements(text), *spans)
+
+
+def marked(text: str) -> list[str]:
+    """What stands between back-ticks on one line, or in quoted lines, and may be a program, by place."""
+    quotations = ((match.start(), unquoted(match.group())) for match in islice(_QUOTATION.finditer(text), _MOST))
+    return _code(*quotations, *(span for span in _spans(text) if "\n" not in span[1]))
+
+
+def _code(*found: tuple[int, str]) -> list[str]:
     return [body for _, body in sorted(found) if _HOLDS_CODE.search(body)]
 
 
