@@ -16,6 +16,7 @@ from lic_pipeline.tasks.end_marks import until_end_mark, without_end_marks
 _FENCE_LINE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _TIGHT_END = re.compile(r"(?<![`~])(?:`{3,}|~{3,})[ \t]*$|(?<!`)``\s*\Z", re.MULTILINE)  # on a line of the text
 _QUOTE = re.compile(r"[ \t]{0,3}> ?")
+_QUOTATION = re.compile(r"(?:[ \t]{0,3}>[^\n]*(?:\n|\Z))+")
 _FEWEST = 2
 _WRAPPERS = frozenset({"", "markdown", "md", "text", "txt", "plaintext", "mdx"})
 
@@ -107,12 +108,15 @@ def _reopened(block: Fence, start: int, indent: int) -> list[Fence]:
 def _written(block: Fence, text: str) -> Fence:
     """The block with its text alone: a fence that was never closed ends where the reply or its wrapper does."""
     body, end = without_end_marks(block.body), block.end
+    quotes = _lead(block, text).count(">")
     if not block.closed:
-        body = until_end_mark(block.body)
+        quotation = _QUOTATION.match(block.body) if quotes else None
+        # A quotation ends its fence; one whose first line bears no mark is none.
+        body = until_end_mark(quotation.group() if quotation is not None else block.body)
         tight = _TIGHT_END.search(body)
         body = body[: tight.start()] if tight is not None else body
         end -= len(block.body) - len(body)
-    return replace(block, body=unquoted(body, _lead(block, text).count(">")), end=end)
+    return replace(block, body=unquoted(body, quotes), end=end)
 
 
 def _lead(block: Fence, text: str) -> str:

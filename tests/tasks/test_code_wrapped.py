@@ -52,6 +52,7 @@ REPLIES: dict[str, tuple[str, str, Rung]] = {
     "back-ticks around an import and more": (f"`import math\n\n{GOOD}`", f"import math\n\n{GOOD}", Rung.LOOSE),
     "an element around an import and more": (f"<code>import math\n\n{GOOD}</code>", f"import math\n\n{GOOD}", Rung.LOOSE),
     "an element that starts with a value": (f"<pre>LOW = 1\n\n{GOOD}</pre>", f"LOW = 1\n\n{GOOD}", Rung.LOOSE),
+    "an element in a fence": (f"```xml\n<code>\n{GOOD}\n</code>\n```", GOOD, Rung.BLOCK),
     "brackets": (f"[PYTHON]{GOOD}[/PYTHON]", GOOD, Rung.LOOSE),
     "quoted lines": (f"Here:\n\n{quoted(GOOD)}\n\nDone.", GOOD, Rung.LOOSE),
     "a quoted fence": (f"Here:\n\n{quoted(f'```python{chr(10)}{GOOD}{chr(10)}```')}\n\nDone.", GOOD, Rung.BLOCK),

@@ -25,6 +25,7 @@ _NAME_KEYS = (
     "fn",
     "toolname",
     "recipientname",
+    "recipient",
     "tool",
     "function",
     "apiname",

@@ -64,8 +64,9 @@ def _read(text: str, expected: str | None, prompt: str) -> Extraction:
     bodies = fenced(text)
     blocks = _blocks(bodies, expected)
     if not any(block.useful for block in blocks):
-        numbered = [program for body in bodies if (program := unnumbered(body)) is not None]
-        blocks = [block for block in _blocks(numbered, expected) if block.useful] or blocks
+        inside = [program for body in bodies if (program := unnumbered(body)) is not None]
+        inside += [program for body in bodies[-_MAX_STARTS:] for program in enclosed(body)]
+        blocks = [block for block in _blocks(inside, expected) if block.useful] or blocks
     chosen = _choose(blocks, expected)
     if chosen is not None:
         return Extraction(answer=chosen, rung=Rung.BLOCK, candidates=_others(blocks, chosen))
