@@ -30,7 +30,7 @@ class DatabaseTask(PlainMessages):
     kind: Literal["binary", "refinement"] = "binary"
     costly = True
     scores_every_turn = True
-    scorer_version = 2
+    scorer_version = 3
     answer_description = "one complete SQLite query (SELECT ...) that returns what was asked for"
 
     def check(self, instruction: Instruction) -> None:
