@@ -46,6 +46,8 @@ REPLIES = [
     (Q.replace("SELECT ", "SELECT\u00a0"), Q, "whole", "answer_attempt"),
     (f"{Q} \uff1b", Q, "whole", "answer_attempt"),
     (f"<|start|>assistant<|channel|>final<|message|>{Q}<|im_end|>", Q, "whole", "answer_attempt"),
+    (f"{Q}, assuming ages are whole numbers", Q, "marker", "answer_attempt"),
+    (f"«{Q} AND name = 'é—»'»", f"{Q} AND name = 'é—»'", "loose", "answer_attempt"),
     (f"{Q}\nQuestion: which teams?", Q, "marker", "answer_attempt"),
     ('```json\n{"SQL": "SELECT name\\nFROM player WHERE age > 20"}\n```', Q, "whole", "answer_attempt"),
     (Q, Q, "whole", "answer_attempt"),
@@ -157,6 +159,7 @@ FAULTY = [
     "SELECT TOP 1 name FROM player",
     "SELECT name FROM player WHERE age IN (1 2)",
     "SELECT name FROM player LIMIT 1 ORDER BY age",
+    "SELECT name FROM player ORDER BY age DSC",
     "SELECT name FROM player; DROP TABLE player",
     "SELECT name FROM player; EXPLAIN SELECT 1",
 ]

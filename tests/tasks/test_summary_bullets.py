@@ -55,6 +55,7 @@ WRITTEN = [
     ("a word for citing", "Rents rose [cite: 1, 2] [cite:4] [Citations: 5-7].", (1, 2, 4, 5, 6, 7)),
     ("in round brackets, too", "Rents rose (cited in documents 1, 2).", (1, 2)),
     ("a count is no citation", "He was named (cited 3 times) there [in 2019].", ()),
+    ("either number", "Rents rose (Document(s) 1, 2) [Source(s): 3].", (3, 1, 2)),
     ("start marks", "[cite_start]Rents rose. [cite: 3]", (3,)),
     ("joined labels", "Rents rose [doc_1, doc_2] (Document-4) [D5].", (1, 2, 5, 4)),
     ("raised numbers", "Rents rose.<sup>1,2</sup>", (1, 2)),

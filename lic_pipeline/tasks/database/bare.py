@@ -27,9 +27,9 @@ SQL_VERBS = _WRITING | frozenset(
 )
 _SENTENCE_END = re.compile(r"\Z|\s+(?:[^a-z\s]|\Z)")
 _SENTENCE_LINE = re.compile(r"(?![^\n]*\b[A-Z]{2})(?:[^\W\d_]|[ \t'’,-])*[.!?:][ \t*_]*$", re.MULTILINE)
-_MARKED_LINE = re.compile(r"[-*]|\|(?!\|)")
+_MARKED_LINE = re.compile(r"[-*]|\+-|\|(?!\|)")
 _MARK = re.compile(r"=>|->\s*[^\W\d_]|</?[^\W\d]\w*>|\*\*|\"{3}|'{3}")
-_LETTER = re.compile(r"\w")
+_NO_LETTER = re.compile(r"[^\w$]")
 _WINDOW = 8_000
 _WORK = 200_000
 _TRIES = 6
@@ -84,12 +84,21 @@ def bare_queries(text: str) -> list[tuple[str, int, int]]:
         window = text[start : start + _WINDOW].partition("```")[0]
         work -= _WINDOW
         tokens = tokenize(window)
+        if mark := next(filter(None, map(_foreign_mark, tokens)), 0):
+            window = window[:mark]
+            tokens = tokenize(window)
         query = window[: _end(window, tokens)].strip().rstrip(".")
         first = next(iter(statements(tokenize(query))), None)
         if first is not None and (looks_like_query(query[: first[-1].end]) or verb(first) in _WRITING):
             position = start + len(query)
             found.append((query, start, position))
     return found
+
+
+def _foreign_mark(token: Token) -> int:
+    """Where a dash, quote mark or emoji stands that SQLite takes for a letter of a name; 0 for none."""
+    mark = _NO_LETTER.search(token.text) if token.kind == "word" else None
+    return token.start + mark.start() if mark else 0
 
 
 def _starts(text: str, start: int, *, line_start: bool) -> bool:
@@ -124,7 +133,8 @@ def _readable(text: str, tokens: list[Token], prose: int, *, whole: bool) -> int
         last = min(fault, last - 1)
         while tokens[last].depth:  # a fault in parentheses is one of the whole pair
             last -= 1
-        cut_short = whole and last == prose - 1 and not completes(tokens[last])
+        same_line = tokens[last].kind == "word" and "\n" not in text[tokens[last - 1].end : tokens[last].start]
+        cut_short = whole and last == prose - 1 and (same_line or not completes(tokens[last]))
         if last < 2 or cut_short or not _may_be_prose(text, tokens, last):
             break
     return prose
@@ -165,8 +175,7 @@ def _opens_prose(text: str, tokens: list[Token], i: int) -> bool:
         return not gap and _SENTENCE_END.match(text, token.end) is not None
     if token.text == "(":
         return bool(gap) and tokens[i - 2].upper in {"FROM", "JOIN"} and bool(before.name)
-    no_name = token.name in _ENGLISH or not _LETTER.search(token.text)
-    if token.upper and no_name and before.upper != "AS" and text[token.end : token.end + 1] != ".":
+    if token.upper and token.name in _ENGLISH and before.upper != "AS" and text[token.end : token.end + 1] != ".":
         return True
     if not completes(before):
         return False

@@ -19,6 +19,8 @@ _DEEPEST = 20
 # The library keeps these as parts of phrases, or nowhere.
 _MORE = "BY GROUP ORDER NULLS LAST MATERIALIZED INDEXED GROUPS PRECEDING FOLLOWING UNBOUNDED CURRENT EXCLUDE"
 _MORE_KEYWORDS = frozenset(_MORE.split())
+_FILTERS = frozenset({"WHERE", "HAVING"})
+_AFTER_FILTERS = frozenset({"GROUP", "ORDER", "WINDOW", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "SELECT"})
 _LAST_WORDS = frozenset({"ASC", "DESC", "END", "NULL", "FIRST", "LAST", "TRUE", "FALSE", "ISNULL", "NOTNULL"})
 
 
@@ -55,8 +57,8 @@ def first_fault(sql: str, tokens: list[Token]) -> int | None:
 
     if max((token.depth for token in tokens), default=0) > _DEEPEST:
         return 0
-    if tokens[-1].text == ",":  # which the library forgives
-        return len(tokens) - 1
+    if (forgiven := _forgiven(tokens)) is not None:
+        return forgiven
     text = sql[: tokens[-1].end]
     try:
         parsed = _dialect().parse(text)
@@ -68,3 +70,14 @@ def first_fault(sql: str, tokens: list[Token]) -> int | None:
     except (errors.SqlglotError, RecursionError, ValueError):
         return 0
     return None if len(parsed) == 1 and isinstance(parsed[0], exp.Query | exp.Values) else 0
+
+
+def _forgiven(tokens: list[Token]) -> int | None:
+    """Where a comma stands at the end or a further table after WHERE, which only the library takes."""
+    filtered = False
+    for i, token in enumerate(tokens):
+        if token.depth == 0:
+            if filtered and (token.upper == "JOIN" or (token.text == "," and token.kind == "op")):
+                return i
+            filtered = token.upper in _FILTERS or (filtered and token.upper not in _AFTER_FILTERS)
+    return len(tokens) - 1 if tokens[-1].text == "," else None

@@ -21,7 +21,8 @@ _AND = r"\s{0,2}(?:,\s?and\b|,|;|&|\band\b)\s{0,2}"
 _END = r"(?!\w|\.\d|\s?(?:%|percent\b))"
 
 _ESCAPED = re.compile(r"\\(?=[\[\]()])")
-_FULL_WIDTH = str.maketrans("［］（）", "[]()")
+_BRACKETS = str.maketrans("［］（）⟦⟧〔〕", "[]()[][]")
+_PLURAL = re.compile(r"(?<=[a-z])\(s\)(?=:?\s?[#\d\[])", re.IGNORECASE)
 _START_MARK = re.compile(r"\[cite_start\]\s?", re.IGNORECASE)
 _RAISED = re.compile(r"<sup>\s?\[?([\d,; –-]{1,60})\]?\s?</sup>", re.IGNORECASE)
 _BRACKETED = re.compile(r"\[[^\[\]\n]{1,400}\]|\([^()\n]{1,400}\)")
@@ -48,7 +49,7 @@ _AT_END_OF_LINE = re.compile(
 
 def plain_form(text: str) -> str:
     """The text with such citations in plain forms; all else stays as it is."""
-    text = _ESCAPED.sub("", text.translate(_FULL_WIDTH))
+    text = _PLURAL.sub("s", _ESCAPED.sub("", text.translate(_BRACKETS)))
     text = _PLACE_IN_DOCUMENT.sub(r"[\1]", _START_MARK.sub("", text))
     text = _RAISED.sub(r"[\1]", text)
     text = _BRACKETED.sub(_without_words, text)
