@@ -162,6 +162,8 @@ FAULTY = [
     "SELECT name FROM player ORDER BY age DSC",
     "SELECT name FROM player; DROP TABLE player",
     "SELECT name FROM player; EXPLAIN SELECT 1",
+    "select name from player; drop table player",
+    "select name from player; select name from team",
 ]
 
 

@@ -25,6 +25,7 @@ SQL_VERBS = _WRITING | frozenset(
     {"SELECT", "WITH", "VALUES", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "EXPLAIN", "BEGIN", "COMMIT"}
     | {"VACUUM", "ANALYZE", "REINDEX", "TRUNCATE"}
 )
+_OBJECTS = frozenset({"TABLE", "FROM", "INTO", "VIEW", "INDEX", "DATABASE"})
 _SENTENCE_END = re.compile(r"\Z|\s+(?:[^a-z\s]|\Z)")
 _SENTENCE_LINE = re.compile(r"(?![^\n]*\b[A-Z]{2})(?:[^\W\d_]|[ \t'’,-])*[.!?:][ \t*_]*$", re.MULTILINE)
 _MARKED_LINE = re.compile(r"[-*]|\+-|\|(?!\|)")
@@ -116,7 +117,7 @@ def _end(text: str, tokens: list[Token]) -> int:
     last = _readable(text, tokens, prose, whole=prose == stop)
     if last < stop or stop == len(tokens) or tokens[stop].text != ";":
         return tokens[last - 1].end if last else 0
-    while _another_statement(tokens, stop + 1):
+    while _another_statement(text, tokens, stop + 1):
         stop = next((i for i in range(stop + 1, len(tokens)) if tokens[i].text == ";"), len(tokens) - 1)
     return tokens[stop].end
 
@@ -196,6 +197,10 @@ def _opens_paragraph(text: str, first: Token, token: Token, gap: str) -> bool:
     return titled and (lines > 1 or _SENTENCE_LINE.match(text, token.start) is not None)
 
 
-def _another_statement(tokens: list[Token], i: int) -> bool:
+def _another_statement(text: str, tokens: list[Token], i: int) -> bool:
+    """True when a statement follows, not a sentence: a verb of SQL in capitals, a query in shape, "drop table"."""
     following = next(iter(statements(tokens[i:])), [])
-    return len(following) > 1 and following[0].text in SQL_VERBS and verb(following) in SQL_VERBS
+    if len(following) < 2 or following[0].upper not in SQL_VERBS or verb(following) not in SQL_VERBS:
+        return False
+    small = following[1].upper in _OBJECTS or looks_like_query(text[following[0].start : following[-1].end])
+    return following[0].text.isupper() or small

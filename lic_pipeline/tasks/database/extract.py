@@ -124,7 +124,9 @@ def _bodies(text: str) -> Iterator[tuple[str, bool, Fence]]:
 
 def _tidied(body: str) -> str:
     """The only query of a block without the prompt, heading or prose beside it; the block as it is, else."""
-    if any(token.text in _NO_QUERY for token in tokenize(body)):
+    tokens = tokenize(body)
+    verbs = {part[0].upper for part in statements(tokens)} | {token.text for token in tokens}
+    if verbs & _NO_QUERY:
         return body
     bare = bare_queries(body)
     return bare[0][0] if len(bare) == 1 else body
