@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.lic_command import Lic, Output
 
-HEAVY = ("dagster", "pyarrow", "sqlalchemy", "pandas", "duckdb", "litellm", "openai", "pydantic")
+HEAVY = ("dagster", "pyarrow", "sqlalchemy", "pandas", "duckdb", "litellm", "openai", "pydantic", "sqlglot")
 
 
 def test_help_imports_nothing_heavy() -> None:

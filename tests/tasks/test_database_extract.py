@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -44,6 +46,8 @@ REPLIES = [
     (Q.replace("SELECT ", "SELECT\u00a0"), Q, "whole", "answer_attempt"),
     (f"{Q} \uff1b", Q, "whole", "answer_attempt"),
     (f"<|start|>assistant<|channel|>final<|message|>{Q}<|im_end|>", Q, "whole", "answer_attempt"),
+    (f"{Q}, assuming ages are whole numbers", Q, "marker", "answer_attempt"),
+    (f"«{Q} AND name = 'é—»'»", f"{Q} AND name = 'é—»'", "loose", "answer_attempt"),
     (f"{Q}\nQuestion: which teams?", Q, "marker", "answer_attempt"),
     ('```json\n{"SQL": "SELECT name\\nFROM player WHERE age > 20"}\n```', Q, "whole", "answer_attempt"),
     (Q, Q, "whole", "answer_attempt"),
@@ -95,6 +99,97 @@ def test_replies(text: str, query: str | None, rung: str, label: str) -> None:
     extraction = TASK.extract(Reply(text=text), ITEM)
     assert (extraction.answer and canonical(extraction.answer), extraction.rung.value) == (query, rung)
     assert TASK.label(Reply(text=text), ITEM).value == label
+
+
+MEAN = "SELECT avg(age) FROM player"
+JOINED = "SELECT p.name, t.city\nFROM player AS p\nJOIN team t ON p.team = t.name\nWHERE t.city = 'St. Ives. (north)'"
+OLDEST = "SELECT name FROM player WHERE id NOT IN (SELECT id FROM team) ORDER BY age DESC LIMIT 1"
+BY_TEAM = "select team, count(*) from player group by team having count(*) > 1"
+BARE = [Q, MEAN, JOINED, OLDEST, BY_TEAM]
+
+TAILS = [
+    ". This returns the names.", ".", ". Having said that, ties are open.", " (oldest first)",
+    " which gives what you want.", " -- as asked", " — as asked.", ": it is all you need.",
+    "? Or do you want the ages?", " => Ada", " Answer: Ada", "\nSQLResult: Ada\nAnswer: it is Ada.",
+    "\nSQL Result: 3", "\nDone.", "\nOutput:\nAda", "\n(3 rows)", "\n*This needs SQLite.*",
+    "\n- reads players\n- sorts them", "\n1. It reads players\n2. It sorts them", "\n| name |\n|---|\n| Ada |",
+    "\n</sql>", "<end_of_turn>", "\n\n(This returns one row per player.)",
+    "\n\nWhere the age is unknown, nothing is returned.", "\n\nAnd that is it.", "\n\nOrder is of no matter here.",
+    "\n\nSelect your database first.", "\n\nWith this, you are done.", "\n\nLimit reached.", "\n\nJoin us next week.",
+    "\n\nHere's why it's right: players' ages count.", "\n\n**Note:** ties are open.", "\n\n> A note",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tail", TAILS)
+def test_a_bare_query_ends_where_prose_begins(tail: str) -> None:
+    for query in BARE:
+        answer = TASK.extract(Reply(text=query + tail), ITEM).answer
+        assert canonical(answer or "") == canonical(query)
+
+
+@pytest.mark.parametrize("query", [Q, MEAN, JOINED, OLDEST])
+def test_a_query_in_mid_sentence_is_the_query(query: str) -> None:
+    answer = TASK.extract(Reply(text=f"Take {query} for this."), ITEM).answer
+    assert canonical(answer or "") == canonical(query)
+
+
+WHOLE = [
+    "SELECT name\nFROM player\n\nWHERE age > 20\n\nORDER BY age",
+    "SELECT name FROM player\nWhere age > 20\nOrder By age",
+    "Select name\nFrom player\nWhere age > 20",
+    "SELECT name\n     , age\nFROM player p\nLEFT OUTER\nJOIN team t\nUSING (name)",
+    "SELECT CASE\n  WHEN age > 20 THEN 'x. This'\n  ELSE 'y'\nEND AS k\nFROM player ORDER BY k\nDESC NULLS\nLAST",
+    "SELECT which, p.this AS the FROM player p WHERE p.that\n> 3",
+    "SELECT name FROM player WHERE note = 'a; b' -- Keep. This\nAND age > 3",
+    "SELECT count(*) Total FROM Player P",
+    "VALUES (1), (2)",
+]
+
+
+@pytest.mark.parametrize("query", WHOLE)
+def test_no_part_of_a_query_is_taken_for_prose(query: str) -> None:
+    assert TASK.extract(Reply(text=query), ITEM).answer == query
+    assert TASK.extract(Reply(text=f"{query}\n\nThis is it."), ITEM).answer == query
+
+
+FAULTY = [
+    "SELECT name FROM player WHERE",
+    "SELECT name FROM player FULL JOIN",
+    "SELECT name FROM player WHERE age > > 20",
+    "SELECT TOP 1 name FROM player",
+    "SELECT name FROM player WHERE age IN (1 2)",
+    "SELECT name FROM player LIMIT 1 ORDER BY age",
+    "SELECT name FROM player ORDER BY age DSC",
+    "SELECT name FROM player; DROP TABLE player",
+    "SELECT name FROM player; EXPLAIN SELECT 1",
+    "select name from player; drop table player",
+    "select name from player; select name from team",
+]
+
+
+@pytest.mark.parametrize("sql", FAULTY)
+@pytest.mark.parametrize("form", ["{}", "```sql\n{}", "```sql\n{}\n```"])
+def test_nothing_faulty_is_mended_by_leaving_a_part_out(sql: str, form: str) -> None:
+    assert TASK.extract(Reply(text=form.format(sql)), ITEM).answer == sql
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["```sql\n{};\n\nThis lists names.\n```", "```sql\n{}\n\nThis lists names.", "```sql\n{}\n\nThis lists names.\n```",
+     "```sql\nsqlite> {};\nAda\n```", "```sql\nsql\n{}\n```", "```sql\n# names\n{}\n```", "```sql\n{};</answer>"],
+)  # fmt: skip
+def test_a_block_with_prose_beside_its_query_is_the_query(block: str) -> None:
+    assert canonical(TASK.extract(Reply(text=block.format(Q)), ITEM).answer or "") == Q
+
+
+def test_the_grammar_is_loaded_by_the_first_reply_that_needs_it() -> None:
+    program = (
+        "import sys\nfrom lic_pipeline.tasks.database.extract import find\n"
+        "for text in ['Which table?', '```sql\\nSELECT 1;\\n```', 'SELECT 1']:\n"
+        "    find(text)\n    print('sqlglot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True"]
 
 
 def test_the_truncated_reasoning_flag_is_set() -> None:
@@ -188,6 +283,9 @@ def test_no_text_breaks_extraction_or_labels(text: str) -> None:
         "select\n",
         "if. ",
         "1. ",
+        "SELECT a FROM t x y z\n",
+        "SELECT a FROM t WHERE NOT (",
+        "SELECT a FROM t, ",
     ],
 )
 def test_long_replies_are_read_in_linear_time(unit: str) -> None:

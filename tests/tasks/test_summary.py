@@ -59,6 +59,13 @@ LEXICAL = [
         f"- {RENT} {SHOP} {POOL} [1-6]",
         100 / 3 * (1 / 2 + 2 / 7 + 2 / 3),
     ),
+    ("sources below", f"- {RENT}\n  - Sources: 1, 2\n- {SHOP}\n  - [cite: 3]\n- {POOL}\n  Documents 4 to 6", 100.0),
+    (
+        "a list of all is nobody's",
+        f"- {RENT} [1]-[2]\n- {SHOP} [3]\n- {POOL} [4] to [6]\n\nSources:\n[1] A\n[2] B",
+        100.0,
+    ),
+    ("a table", f"| Finding | Documents |\n|---|---|\n| {RENT} | 1, 2 |\n| {SHOP} | 3 |\n| {POOL} | 4-6 |", 100.0),
     ("something else is nothing", "- Birds sing in spring [1][2][3]", 0.0),
     ("prose without bullets is read by lines", f"{RENT} [1][2]\n{SHOP} [3]\n{POOL} [4][5][6]", 100.0),
     ("words without any bullet", "---", 0.0),
@@ -71,6 +78,12 @@ def test_lexical_scores(why: str, reply: str, expected: float) -> None:
     assert found.score == pytest.approx(expected), (why, found.detail)
     assert found.verdict == "graded"
     assert found.detail["judge"] == "lexical-1"
+
+
+def test_the_reference_policy_reads_citations_as_they_stand() -> None:
+    text = f"- {RENT} [cite: 1, 2]\n- {SHOP} [3]\n- {POOL} [4]-[6]"
+    assert TASK.score(text, item()).score == pytest.approx(100)
+    assert TASK.score(text, item(), "reference").score == pytest.approx(100 / 3 * (1 + 4 / 5))
 
 
 THREE = "- Alpha [1][2]\n- Beta [3]\n- Gamma [4][5]"

@@ -13,6 +13,8 @@ from lic_pipeline.tasks.summary.bullets import (
     read_bullets_losing_citations,
 )
 from lic_pipeline.tasks.summary.citations import cited, without_citations
+from lic_pipeline.tasks.summary.forms import plain_form
+from lic_pipeline.tasks.summary.tables import with_cited_columns
 
 CITATIONS = [
     ("one", "Rents rose [3].", (3,)),
@@ -47,6 +49,36 @@ def test_citation_forms(why: str, text: str, expected: tuple[int, ...]) -> None:
     assert cited(text) == expected
 
 
+WRITTEN = [
+    ("escaped brackets", "Rents rose \\[1, 2\\].", (1, 2)),
+    ("full-width brackets", "Rents rose［1］.", (1,)),
+    ("a word for citing", "Rents rose [cite: 1, 2] [cite:4] [Citations: 5-7].", (1, 2, 4, 5, 6, 7)),
+    ("in round brackets, too", "Rents rose (cited in documents 1, 2).", (1, 2)),
+    ("a count is no citation", "He was named (cited 3 times) there [in 2019].", ()),
+    ("either number", "Rents rose (Document(s) 1, 2) [Source(s): 3].", (3, 1, 2)),
+    ("start marks", "[cite_start]Rents rose. [cite: 3]", (3,)),
+    ("joined labels", "Rents rose [doc_1, doc_2] (Document-4) [D5].", (1, 2, 5, 4)),
+    ("raised numbers", "Rents rose.<sup>1,2</sup>", (1, 2)),
+    ("a place in the document", "Rents rose【3†lines 4-9】.", (3,)),
+    ("a label and a colon at the end", "Rents rose. Sources: 1, 2 and 4.", (1, 2, 4)),
+    ("after a dash, bold", "Rents rose — **Documents:** 1, 2", (1, 2)),
+    ("a count with a colon is none", "The number of sources: 12", ()),
+    ("a range over brackets", "Rents rose [4]-[6], [8]–[9].", (4, 5, 6, 8, 9)),
+    ("in words", "Rents rose [4] to [6]; [8] through [9].", (4, 5, 6, 8, 9)),
+    ("with dots", "Rents rose [4]…[6].", (4, 5, 6)),
+    ("with labels", "Rents rose [Document 4] - [Document 6].", (4, 5, 6)),
+    ("a range in prose", "Documents 4 through 6, 8 and 9 say so.", (4, 5, 6, 8, 9)),
+    ("inside brackets", "Rents rose (Documents 4 through 6) [8 through 9].", (8, 9, 4, 5, 6)),
+    ("a range of years is none", "Rents rose 3 through 5 years later.", ()),
+    ("numbered documents", "Document No. 4 and document number 12 say so.", (4, 12)),
+]
+
+
+@pytest.mark.parametrize(("why", "text", "expected"), WRITTEN, ids=[form[0] for form in WRITTEN])
+def test_citations_as_models_write_them(why: str, text: str, expected: tuple[int, ...]) -> None:
+    assert cited(plain_form(text)) == expected
+
+
 def test_words_without_citations_keep_the_rest() -> None:
     assert (
         without_citations("Rents rose [3, 5] in (Article 4) May [sic] (again) [3].")
@@ -72,12 +104,29 @@ BULLETS = [
     ("an empty bullet is none", "- \n- One [1]", ("One [1]",)),
     ("a minus before a number is text", "-5 degrees were measured [1]", ("-5 degrees were measured [1]",)),
     ("nothing", " \n", ()),
+    ("sources below belong to it", "- One\n  - Sources: [1]\n- Two\n  *[2]*", ("One Sources: [1]", "Two *[2]*")),
+    ("not indented, where it cites nothing", "- One\nSources: [1]\n\n- Two\n\n[2]", ("One Sources: [1]", "Two [2]")),
+    ("below a label of their own", "- One\n  - Sources:\n    - [1]\n    - [2]", ("One [1] [2]",)),
+    ("a last line of all sources is nobody's", "- One [1]\n- Two [2]\nSources: [1][2]", ("One [1]", "Two [2]")),
+    ("nor is a last bullet", "- One [1]\n- Two [2]\n- Sources: [1][2]", ("One [1]", "Two [2]")),
+    ("nor is a list", "- One [1]\n\n[1] Document 1\n[2] Document 2", ("One [1]",)),
+    ("nor one with titles below a heading", "- One [1]\n\n## References\n- [1] One\n- [2] Other", ("One [1]",)),
+    ("what follows such a list counts", "- One [1]\n\n# Sources\n[1] A\n# More\n- Two [2]", ("One [1]", "Two [2]")),
+    ("footnotes' texts are none", "- One [^1]\n\n[^1]: Document 1", ("One [^1]",)),
 ]
 
 
 @pytest.mark.parametrize(("why", "text", "expected"), BULLETS, ids=[form[0] for form in BULLETS])
 def test_bullet_forms(why: str, text: str, expected: tuple[str, ...]) -> None:
     assert parse_bullets(text) == expected
+
+
+def test_the_reference_policy_takes_lines_of_sources_as_they_stand() -> None:
+    assert parse_bullets("- One\n  - Sources: [1]\n\n[2] Document 2", sources=False) == (
+        "One",
+        "Sources: [1]",
+        "[2] Document 2",
+    )
 
 
 def test_trimming_is_proportional_and_keeps_citations() -> None:
@@ -117,7 +166,7 @@ WILD = st.text(alphabet=st.sampled_from(list("-*•1234567890.)([]【】,;–# \
 @given(st.one_of(WILD, st.text(max_size=400)))
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_read_and_trimmed(text: str) -> None:
-    raw = parse_bullets(text)
+    raw = parse_bullets(plain_form(with_cited_columns(text)))
     assert all(line.strip() for line in raw)
     whole, trimmed = read_bullets(raw, limit=10**9), read_bullets(raw, limit=7)
     assert [bullet.citations for bullet in trimmed] == [bullet.citations for bullet in whole]
@@ -153,11 +202,17 @@ def test_written_bullets_are_read_back(bullets: list[tuple[str, list[int]]]) -> 
         "document 1 and " * 10_000,
         "**" * 50_000,
         " " * 100_000 + "x",
+        "[cite: 1, " * 10_000,
+        "[1] to [2] " * 10_000,
+        "- [1]\n" * 20_000,
+        "Sources: 1, " * 10_000,
+        "<sup>1, " * 10_000,
+        "| 1 |\n|-|\n" * 10_000,
     ],
 )
 def test_long_hostile_text_is_read_quickly(text: str) -> None:
     import time
 
     start = time.process_time()
-    read_bullets(parse_bullets(text))
+    read_bullets(parse_bullets(plain_form(with_cited_columns(text))))
     assert time.process_time() - start < 2

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import islice
 
 from lic_pipeline.records import Extraction, Rung, Strategy
-from lic_pipeline.tasks.database.bare import bare_queries, looks_like_query
+from lic_pipeline.tasks.database.bare import SQL_VERBS, bare_queries, looks_like_query
 from lic_pipeline.tasks.database.plain import plain
 from lic_pipeline.tasks.database.tokens import canonical, is_one_query, statements, tokenize
-from lic_pipeline.tasks.fences import inner_blocks, without_fences
+from lic_pipeline.tasks.fences import Fence, inner_blocks, without_fences
 from lic_pipeline.tasks.memo import Kept
 from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
 
-SQL_VERBS = frozenset(
-    {"SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH"}
-    | {"DETACH", "EXPLAIN", "BEGIN", "COMMIT", "VACUUM", "ANALYZE", "REINDEX", "TRUNCATE"}
-)
+_NO_QUERY = SQL_VERBS - {"SELECT", "WITH", "VALUES"}
 _SQL_TAGS = frozenset({"sql", "sqlite", "sqlite3", "postgresql", "postgres", "mysql", "tsql", "plsql", "psql"})
 _TIGHT_FENCE = re.compile(
     r"(?<!`)```(?!`)[ \t]*(?:(?:sqlite3?|sql)\b)?((?:[^`]|`(?!``)){1,20000})```(?!`)", re.IGNORECASE
 )
 _INLINE = re.compile(r"(?<!`)`([^`\n]{6,4000})`(?!`)")
-_TAG_END = re.compile(r"\s*</\w+>")
 _FINAL = re.compile(
     r"\b(?:final|complete|full|corrected|updated|revised|combined|entire"
     r"|putting (?:it|this|that|everything) (?:all )?together)\b",
@@ -64,7 +61,7 @@ def find(text: str) -> Extraction:
         return Extraction(answer=stripped, rung=Rung.WHOLE)
     spans = [(m[1].strip(), m.start(1), m.end(1)) for m in islice(_INLINE.finditer(text), 200)]
     marked = [span for span in spans if looks_like_query(span[0])]
-    bare = [_within_marks(text, *query) for query in bare_queries(text)]
+    bare = bare_queries(text)
     if any(start < stop < end for _, start, end in bare for _, _, stop in marked):
         bare = marked  # a query read on past its closing back-tick
     if bare:
@@ -99,17 +96,40 @@ def unwrap(answer: str) -> str:
 
 def _blocks(text: str) -> list[tuple[str, int, int]]:
     """(sql, start, end) of fenced blocks that hold SQL; single queries win over other statements."""
-    found: list[tuple[str, int, int, bool]] = []
+    kept: list[tuple[str, int, int]] = []
+    queries: list[tuple[str, int, int]] = []
+    for body, tagged, block in _bodies(text):
+        if not _holds_sql(body, tagged):
+            continue
+        single = is_one_query(body)
+        if not (single and block.closed) or "\n\n" in body:
+            body = _tidied(body)
+            single = is_one_query(body)
+        kept.append((body, block.start, block.end))
+        queries += kept[-1:] if single else []
+    if not kept:
+        kept = [(m[1].strip(), m.start(), m.end()) for m in _TIGHT_FENCE.finditer(text) if _holds_sql(m[1], False)]
+        queries = [block for block in kept if is_one_query(block[0])]
+    return queries or kept
+
+
+def _bodies(text: str) -> Iterator[tuple[str, bool, Fence]]:
+    """The text of each fenced block, whether its tag says SQL, and the block."""
     for block in inner_blocks(text):
         body = block.body
         if block.language in {"select", "with"}:
             body = text[block.start : block.end].strip("`~ \n\t>")
-        found.append((_unquoted(body), block.start, block.end, block.language in _SQL_TAGS))
-    if not any(_holds_sql(body, tagged) for body, _, _, tagged in found):
-        found = [(m.group(1).strip(), m.start(), m.end(), False) for m in _TIGHT_FENCE.finditer(text)]
-    kept = [(body, start, end) for body, start, end, tagged in found if _holds_sql(body, tagged)]
-    queries = [block for block in kept if is_one_query(block[0])]
-    return queries or kept
+        yield _unquoted(body), block.language in _SQL_TAGS, block
+
+
+def _tidied(body: str) -> str:
+    """The only query of a block without the prompt, heading or prose beside it; the block as it is, else."""
+    tokens = tokenize(body)
+    verbs = {part[0].upper for part in statements(tokens)} | {token.text for token in tokens}
+    if verbs & _NO_QUERY:
+        return body
+    bare = bare_queries(body)
+    return bare[0][0] if len(bare) == 1 else body
 
 
 def _unquoted(body: str) -> str:
@@ -173,16 +193,6 @@ def _json_query(text: str) -> str | None:
     value = {str(key).lower(): inner for key, inner in value.items()}
     found = [value[key] for key in _JSON_KEYS if isinstance(value.get(key), str) and is_one_query(value[key])]
     return found[0].strip() if found else None
-
-
-def _within_marks(text: str, query: str, start: int, end: int) -> tuple[str, int, int]:
-    """A bare query up to where the tag or the triple quotes around it end."""
-    stops = [m.start() for m in _TAG_END.finditer(text, start, end)]
-    opened = text[max(0, start - 12) : start].rstrip()
-    if opened.endswith(('"""', "'''")):
-        stops.append(text.find(opened[-3:], start))
-    stop = min((stop for stop in stops if start < stop < end), default=end)
-    return (query, start, end) if stop == end else (text[start:stop].strip(), start, stop)
 
 
 def _bare(text: str, bare: list[tuple[str, int, int]]) -> Extraction:

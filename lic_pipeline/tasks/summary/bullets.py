@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lic_pipeline.tasks.summary.citations import cited, without_citations
+from lic_pipeline.tasks.summary.sources import labelled, names_sources, without_final_list
 
 WORD_LIMIT = 300
 
@@ -35,31 +36,64 @@ class Bullet:
         return self.text.split()
 
 
-def parse_bullets(text: str) -> tuple[str, ...]:
-    """The bullets of a reply as raw strings, markers removed, citations in place. Empty for a text without any."""
-    found: list[list[str]] = []
-    marked: list[bool] = []
-    blank = True
-    for raw in text.splitlines():
+@dataclass
+class _Block:
+    """Lines that belong together, whether a marker opened them, and how far it was indented."""
+
+    lines: list[str]
+    marked: bool
+    indent: int
+
+
+def parse_bullets(text: str, *, sources: bool = True) -> tuple[str, ...]:
+    """The bullets of a reply as raw strings, markers removed, citations in place. Empty for a text without any.
+
+    ``sources``: a line that only names sources is no bullet but belongs to the one above, a final list of them to none.
+    """
+    found: list[_Block] = []
+    blank, of_above = True, False
+    lines = text.splitlines()
+    for raw in without_final_list(lines) if sources else lines:
         line = raw.strip()
         if not line or _RULE.fullmatch(line):
-            blank = True
-            continue
-        marker = _MARKER.match(line)
-        body = line[marker.end() :].strip() if marker else line
-        if marker and body:
-            found.append([body])
-            marked.append(True)
-        elif found and marked[-1] and not _is_heading(line) and _continues(raw, line, blank):
-            found[-1].append(line)
-        elif not marker and not _is_heading(line):
-            found.append([line])
-            marked.append(False)
-        blank = False
-    joined = [" ".join(lines) for lines in found]
-    if not any(marked):
-        return tuple(joined)
-    return tuple(body for body, is_marked in zip(joined, marked, strict=True) if is_marked or cited(body))
+            blank, of_above = True, False
+        elif sources and found and names_sources(_body(line)):
+            if cited(line):
+                of_above = (of_above and not labelled(line)) or _sources_of(found[-1], raw, line, blank)
+                found[-1].lines += [_body(line)] if of_above else []
+                blank = not of_above
+        else:
+            _read(found, raw, line, blank)
+            blank, of_above = False, False
+    joined = [(" ".join(block.lines), block.marked) for block in found]
+    any_marked = any(marked for _, marked in joined)
+    return tuple(body for body, marked in joined if marked or not any_marked or cited(body))
+
+
+def _body(line: str) -> str:
+    marker = _MARKER.match(line)
+    return line[marker.end() :].strip() if marker else line
+
+
+def _read(found: list[_Block], raw: str, line: str, blank: bool) -> None:
+    """Add one line to the blocks: it opens one, continues the last, or is a heading."""
+    marked = _MARKER.match(line) is not None
+    body = _body(line)
+    if marked and not body:
+        marked, body = False, line
+    if not marked and _is_heading(line):
+        return
+    if not marked and found and found[-1].marked and _continues(raw, line, blank):
+        found[-1].lines.append(line)
+    else:
+        found.append(_Block([body], marked, len(raw) - len(raw.lstrip())))
+
+
+def _sources_of(block: _Block, raw: str, line: str, blank: bool) -> bool:
+    """True when a line of sources is about the bullet above, not a list of all that were used."""
+    below = len(raw) - len(raw.lstrip()) > block.indent
+    follows = not (blank or _MARKER.match(line) or labelled(line))
+    return below or follows or not any(cited(part) for part in block.lines)
 
 
 def _continues(raw: str, line: str, blank: bool) -> bool:

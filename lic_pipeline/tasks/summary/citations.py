@@ -22,7 +22,7 @@ _LABEL_LIST = """
 document documents doc docs article articles source sources reference references ref refs text texts file files no nos
 number numbers id ids
 """
-_LABELS = frozenset(_LABEL_LIST.split())
+LABELS = frozenset(_LABEL_LIST.split())
 _JOINERS = frozenset({"and", "to", "see", "also", "e", "g"})
 _MARKS = frozenset(",;/&|#^.:†+")
 _DASHES = frozenset("-–—")
@@ -48,6 +48,11 @@ def without_citations(text: str) -> str:
     return re.sub(r"\s+([.,;:!?](?:\s|$))", r"\1", " ".join(text.split()))
 
 
+def without_mentions(text: str) -> str:
+    """The text without any of its citations, those in running prose too."""
+    return _PROSE.sub(" ", without_citations(text))
+
+
 def _numbers(inner: str, *, label_needed: bool) -> list[int] | None:
     """The numbers of a list like ``3, 5-7`` or ``Docs 3 and 5``; None when it is anything else."""
     numbers: list[int] = []
@@ -61,7 +66,7 @@ def _numbers(inner: str, *, label_needed: bool) -> list[int] | None:
             if not numbers:
                 return None
             dashed = True
-        elif word in _LABELS:
+        elif word in LABELS:
             labelled = True
         elif word not in _JOINERS and token not in _MARKS:
             return None

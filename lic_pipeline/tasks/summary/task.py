@@ -1,6 +1,6 @@
 """Task summary (Summary of a Haystack): bullets with citations over many documents, graded by coverage and citations.
 
-Parts: ``citations`` and ``bullets`` read a reply, ``judge`` and ``lexical`` judge,
+Parts: ``tables``, ``forms``, ``citations``, ``sources`` and ``bullets`` read a reply, ``judge`` and ``lexical`` judge,
 ``score`` counts. Messages with documents are built by the readers. Nothing here calls a model.
 """
 
@@ -16,10 +16,12 @@ from lic_pipeline.records import Extraction, Instruction, Json, MenuItem, Policy
 from lic_pipeline.tasks.messages import PlainMessages
 from lic_pipeline.tasks.prose import label_prose, whole_reply
 from lic_pipeline.tasks.summary.bullets import Bullet, parse_bullets, read_bullets, read_bullets_losing_citations
+from lic_pipeline.tasks.summary.forms import plain_form
 from lic_pipeline.tasks.summary.judge import Insight, InsightVerdict, Judge, read_insights, read_verdicts
 from lic_pipeline.tasks.summary.lexical import LexicalJudge
 from lic_pipeline.tasks.summary.menu import menu, reference_summary
 from lic_pipeline.tasks.summary.score import restricted, score_summary
+from lic_pipeline.tasks.summary.tables import with_cited_columns
 
 
 class Summary(PlainMessages):
@@ -77,10 +79,11 @@ class Summary(PlainMessages):
         """Joint score 0..100 with verdicts, coverage and citation F1 in ``detail``; missing when not judged.
 
         ``reference["given"]`` (optional, document numbers) restricts the insights' documents to those handed over.
-        Policy ``reference`` trims citations away like other words.
+        Policy ``reference`` reads citations and sources only as they stand, and trims citations like other words.
         """
-        raw = parse_bullets(answer)
-        bullets = (read_bullets if policy == "robust" else read_bullets_losing_citations)(raw)
+        robust = policy == "robust"
+        raw = parse_bullets(plain_form(with_cited_columns(answer))) if robust else parse_bullets(answer, sources=False)
+        bullets = (read_bullets if robust else read_bullets_losing_citations)(raw)
         try:
             insights = restricted(
                 read_insights(instruction.reference.get("insights")), instruction.reference.get("given")
