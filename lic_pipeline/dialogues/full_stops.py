@@ -13,8 +13,10 @@ _NEXT = re.compile(r"[^\w]*([^\W_]*)")
 _INITIALS = re.compile(r"(?:[A-Z]\.-?)*[A-Z]$|(?:[^\W\d_]\.)+[^\W\d_]$")
 _REFERENCE = re.compile(r"\d|(?:[B-HJ-Z]|[IVXLC]{2,})(?![^\W_])")
 _NUMBERED = re.compile(r"\d[\d.,/½¼¾–-]{0,20}\s?(?:[a-z]{2,3}\. )?[^\s\d]+$")
+_CITY_TIME = re.compile(r"\s[^\W\d_]{1,30} time\b")
 _VOWELS = frozenset("aeiouy")
 _SHORT = 4  # letters
+_OPENING = 4  # words
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -38,7 +40,7 @@ _TITLES = _words(
 _NEVER_LAST = _words("e.g i.e eg ie vs v cf viz ca approx resp esp incl excl")
 _BEFORE_NUMBER = _words("""
 fig figs eq eqs vol vols p pp ch chap sec sect art ed eds ex app par para ref refs op max min avg est tel ext ver apt
-ste bldg c n pt
+ste bldg rte rt c n pt
 """)
 _WEEKDAYS = _words("mon tue tues wed thu thur thurs fri sat sun")
 _MONTHS = _words("jan feb mar apr jun jul aug sep sept oct nov dec")
@@ -58,6 +60,7 @@ _COMPANIES = _words("inc ltd corp llc plc co bros gmbh")
 _LAST = _words("etc al ph.d m.d b.a m.a b.sc m.sc ed.d d.phil b.c a.d b.c.e c.e mph govt assn intl")
 _MAYBE_LAST = _words("jr sr esq st mt ft ave blvd rd ln sq hwy co bros dept univ")
 _UNITS = _words("in ft yd mi oz lb lbs min mins sec secs hr hrs tbsp tsp qt pt gal km cm mm kg g m l ml doz pct")
+_PREPOSITIONS = _words("about after around at before between by during from in on since to until within")
 _NOISES = _words("hm hmm hmmm mm mmm shh shhh psst pfft brr grr tsk zzz")
 _LABELS = _words("""
 vitamin plan grade option type group class team point part appendix section hepatitis size exhibit block gate platform
@@ -76,11 +79,16 @@ def starts_sentence(word: str) -> bool:
     return word[:1].isupper() and word.casefold() in STARTERS
 
 
-def abbreviates(before: str, rest: str) -> bool:
-    """True when a full stop between ``before`` and ``rest`` does not end a sentence."""
+def abbreviates(before: str, rest: str, opening: bool = False) -> bool:
+    """True when a full stop between ``before`` and ``rest`` does not end a sentence.
+
+    ``opening``: ``before`` is no sentence yet, but "At 9 a.m" or "In the U.S" (see ``is_opening``).
+    """
     found = _TOKEN.search(before)
     if found is None:
         return False
+    if opening and (known_shortening(before) or _is_unit(found[1], before)):
+        return True
     token, word = found[1], next_word(rest)
     if rest.lstrip()[:1] in ("(", "[") and not starts_sentence(word):
         return known_shortening(before)  # the bracket explains what is shortened
@@ -89,34 +97,47 @@ def abbreviates(before: str, rest: str) -> bool:
         return True
     if plain == "no":
         return word[:1].isdigit()
-    if plain in _UNITS and _NUMBERED.search(before):
+    if _is_unit(token, before):
         return not word[:1].isupper()
     if plain in _BEFORE_NUMBER:
         return word[:1].islower() or _REFERENCE.match(word) is not None
-    goes_on = _goes_on(token, plain, word, before[: found.start()].split()[-1:])
+    goes_on = _goes_on(token, plain, rest, before[: found.start()].split()[-1:])
     if goes_on is not None:
         return goes_on
     return _looks_shortened(token, word)
 
 
+def is_opening(sentence: str) -> bool:
+    """True for a few words that begin with a preposition: a sentence needs more."""
+    words = sentence.split()
+    return 0 < len(words) <= _OPENING and words[0].casefold() in _PREPOSITIONS
+
+
+def _is_unit(token: str, before: str) -> bool:
+    return _lowered(token) in _UNITS and _NUMBERED.search(before) is not None
+
+
 def _looks_shortened(token: str, word: str) -> bool:
     """True for a token of no list that is no word ("Bldg. B", "pkg. of") or is short and followed by a small letter."""
     plain = token.casefold()
-    if not token.isalpha() or token.isupper() or plain in _NOISES:
+    if not token.isalpha() or not (token.islower() or token.istitle()) or plain in _NOISES:
         return False
-    if not _VOWELS & set(plain):
+    if not _VOWELS & set(plain.removeprefix("y")):  # "yrs"
         return not word[:1].isupper() or (token[0].isupper() and not starts_sentence(word))
     return token[0].isupper() and len(token) <= _SHORT and word[:1].islower()
 
 
-def _goes_on(token: str, plain: str, word: str, previous: list[str]) -> bool | None:
+def _goes_on(token: str, plain: str, rest: str, previous: list[str]) -> bool | None:
     """Whether the sentence goes on behind what may stand within or at its end; None when it is no such token."""
+    word = next_word(rest)
     after = word.casefold()
     capital = word[:1].isupper()
     days = token[0].isupper() and plain in _WEEKDAYS | _MONTHS
     if plain in _MAYBE_LAST:
         return not starts_sentence(word)
     if days or plain in _LAST | _TIMES | _COMPANIES:
+        if plain in _TIMES and _CITY_TIME.match(rest):
+            return True
         known = _DAYS if days else _DAYS | _ZONES if plain in _TIMES else _COMPANIES if plain in _COMPANIES else ()
         return not capital or after in known
     if _INITIALS.fullmatch(token):
@@ -145,6 +166,7 @@ def known_shortening(before: str) -> bool:
         _INITIALS.fullmatch(found[1]) is not None
         or found[1] in _TITLES
         or plain in _LAST | _TIMES | _COMPANIES | _MAYBE_LAST | _BEFORE_NUMBER | _NEVER_LAST
+        or (found[1][0].isupper() and plain in _WEEKDAYS | _MONTHS)
     )
 
 

@@ -12,7 +12,14 @@ from __future__ import annotations
 import re
 
 from lic_pipeline.dialogues.enclosures import Enclosures
-from lic_pipeline.dialogues.full_stops import abbreviates, joins, known_shortening, next_word, starts_sentence
+from lic_pipeline.dialogues.full_stops import (
+    abbreviates,
+    is_opening,
+    joins,
+    known_shortening,
+    next_word,
+    starts_sentence,
+)
 from lic_pipeline.dialogues.reply_blocks import EMOJI, reply_blocks
 
 _WINDOW = 60  # characters looked at on either side of a mark
@@ -52,7 +59,7 @@ class _Block:
                 continue
             words = words or _WORD.search(self._text, position, end.start()) is not None
             position = end.end()
-            if words and not self._is_numbering(end, start) and self._ends(end):
+            if words and not self._is_numbering(end, start) and self._ends(end, start):
                 count, start, words = count + 1, end.end(), False
         return count + (words or _WORD.search(self._text, position) is not None)
 
@@ -91,7 +98,7 @@ class _Block:
             return True
         return False
 
-    def _ends(self, end: re.Match[str]) -> bool:
+    def _ends(self, end: re.Match[str], start: int) -> bool:
         mark, rest = end[0], self._text[end.end() : end.end() + _WINDOW]
         if not rest.strip():
             return True
@@ -113,4 +120,8 @@ class _Block:
         if len(mark.rstrip("*_")) > 1:
             shortened = mark[-1] in ")]" and known_shortening(before)
             return not word[:1].islower() and (spaced or word[:1].isupper()) and not shortened
-        return not (abbreviates(before, rest) if spaced else joins(before, rest))
+        if not spaced:
+            return not joins(before, rest)
+        asked = self._text[max(0, start - 1) : start] == "?"  # an answer may be as short as "At 9 a.m."
+        opening = not asked and end.start() - start < _WINDOW and is_opening(self._text[start : end.start()])
+        return not abbreviates(before, rest, opening)

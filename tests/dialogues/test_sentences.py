@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from dialogues.sentence_forms import FORMS
-from dialogues.sentence_replies import FIRST, SECOND, THIRD, UNSOLVED
+from dialogues.sentence_forms import FORMS, SHORT
+from dialogues.sentence_replies import FIRST, FOURTH, SECOND, THIRD, UNSOLVED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,13 +20,14 @@ def test_forms(why: str, text: str, count: int) -> None:
     assert count_sentences(text) == count
 
 
-@pytest.mark.parametrize(("text", "count"), FIRST + SECOND + THIRD)
+@pytest.mark.parametrize(("text", "count"), SHORT + FIRST + SECOND + THIRD + FOURTH)
 def test_whole_replies(text: str, count: int) -> None:
     assert count_sentences(text) == count
 
 
 def test_share_of_replies_counted_rightly() -> None:
-    replies = FIRST + SECOND + THIRD + UNSOLVED
+    replies = SHORT + FIRST + SECOND + THIRD + FOURTH + UNSOLVED
+    assert len(replies) > 300
     assert sum(count_sentences(text) == count for text, count in replies) / len(replies) > 0.98
 
 
