@@ -90,8 +90,9 @@ def abbreviates(before: str, rest: str, opening: bool = False) -> bool:
     if opening and (known_shortening(before) or _is_unit(found[1], before)):
         return True
     token, word = found[1], next_word(rest)
-    if rest.lstrip()[:1] in ("(", "[") and not starts_sentence(word):
-        return known_shortening(before)  # the bracket explains what is shortened
+    behind = rest.lstrip()[:1]
+    if behind in {"—", "–"} or (behind in {"(", "["} and not starts_sentence(word)):
+        return known_shortening(before)  # what is shortened goes on, or is explained
     plain = _lowered(token)
     if token in _TITLES or plain in _NEVER_LAST:
         return True
@@ -150,7 +151,11 @@ def _names_nothing(token: str, previous: list[str]) -> bool:
     if not previous:
         return False
     before = previous[0]
-    return before.casefold() in _LABELS or (token == "I" and before.islower()) or ("." in token and before[-1] == ",")
+    return (
+        before.strip("*_(\"'“").casefold() in _LABELS
+        or (token == "I" and before.islower())
+        or ("." in token and before[-1] == ",")
+    )
 
 
 def _lowered(token: str) -> str:

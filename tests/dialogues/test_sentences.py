@@ -6,7 +6,8 @@ import time
 
 import pytest
 from dialogues.sentence_forms import FORMS, SHORT
-from dialogues.sentence_replies import FIRST, FOURTH, SECOND, THIRD, UNSOLVED
+from dialogues.sentence_replies import FIRST, SECOND, THIRD
+from dialogues.sentence_replies_later import FIFTH, FOURTH, UNSOLVED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,19 +15,21 @@ from lic_pipeline.dialogues.enclosures import Enclosures
 from lic_pipeline.dialogues.reply_blocks import reply_blocks
 from lic_pipeline.dialogues.sentences import count_sentences
 
+RIGHT = SHORT + FIRST + SECOND + THIRD + FOURTH + FIFTH
+
 
 @pytest.mark.parametrize(("why", "text", "count"), FORMS, ids=[form[0] for form in FORMS])
 def test_forms(why: str, text: str, count: int) -> None:
     assert count_sentences(text) == count
 
 
-@pytest.mark.parametrize(("text", "count"), SHORT + FIRST + SECOND + THIRD + FOURTH)
+@pytest.mark.parametrize(("text", "count"), RIGHT)
 def test_whole_replies(text: str, count: int) -> None:
     assert count_sentences(text) == count
 
 
 def test_share_of_replies_counted_rightly() -> None:
-    replies = SHORT + FIRST + SECOND + THIRD + FOURTH + UNSOLVED
+    replies = RIGHT + UNSOLVED
     assert len(replies) > 300
     assert sum(count_sentences(text) == count for text, count in replies) / len(replies) > 0.98
 
