@@ -13,10 +13,9 @@ import typer
 
 if TYPE_CHECKING:
     from lic_pipeline.config import Home
-    from lic_pipeline.logs.importing import Imported
+    from lic_pipeline.logs.outcome import Imported
 
 Row = dict[str, Any]
-_SHOWN = 20
 
 
 def import_logs(
@@ -24,6 +23,10 @@ def import_logs(
     name: Annotated[str | None, typer.Option("--name", help="Experiment logs-NAME instead of logs-<hash>.")] = None,
     alias: Annotated[
         list[str] | None, typer.Option("--alias", help="NAMED=NAME: another name of the same model; repeatable.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--setting", help="NAME=SETTING: a conv_type of a fork and the setting it is; repeatable."),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", help="Only conversations of this task.")] = None,
     differences: Annotated[
@@ -40,11 +43,12 @@ def import_logs(
     """
     from lic_pipeline.config import Home
     from lic_pipeline.logs.importing import import_files
-    from lic_pipeline.logs.names import alias_table
+    from lic_pipeline.logs.names import alias_table, setting_table
 
     _check(files, task, allow_weak_sandbox)
+    aliases, settings = alias_table(alias or []), setting_table(setting or [])
     home = Home.locate().prepare()
-    imported = import_files(home, files, alias_table(alias or []), task)
+    imported = import_files(home, files, aliases, task, settings)
     _complain(imported)
     experiment = imported.experiment(name)
     document: Row = {"schema": 1, **_summary(imported, experiment), "comparison": [], "measurement_artefact": []}
@@ -78,15 +82,8 @@ def _check(files: Sequence[Path], task: str | None, allow_weak: bool) -> None:
 def _complain(imported: Imported) -> None:
     from lic_pipeline.report.render import harmless
 
-    for problem in imported.problems[:_SHOWN]:
-        typer.echo(harmless(problem), err=True)
-    total = sum(imported.kinds.values())
-    if total > _SHOWN:
-        typer.echo(f"... {total} lines could not be used; --json lists the first {len(imported.problems)}", err=True)
-    for kind, count in sorted(imported.kinds.items()):
-        typer.echo(f"{kind}: {count} lines", err=True)
-    for reason, count in sorted(imported.set_aside.items()):
-        typer.echo(f"set aside {count} lines: {reason}", err=True)
+    for said in imported.complaints():
+        typer.echo(harmless(said), err=True)
 
 
 def _summary(imported: Imported, experiment: str) -> Row:
@@ -100,6 +97,9 @@ def _summary(imported: Imported, experiment: str) -> Row:
         "models": {model: sorted(names) for model, names in sorted(imported.names.items())},
         "unusable": dict(sorted(imported.kinds.items())),
         "set_aside": dict(sorted(imported.set_aside.items())),
+        "unknown_settings": dict(imported.unknown_settings.most_common()),
+        "skipped_events": dict(imported.skipped_events.most_common()),
+        "reasons": [reason.document() for reason in imported.reasons.values()],
         "problems": [problem.model_dump() for problem in imported.problems],
     }
 

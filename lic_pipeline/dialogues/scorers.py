@@ -47,6 +47,7 @@ class InstructionFollowing(_WholeReply):
     """Passes when the reply has at most ``limit`` sentences."""
 
     name = "instruction_following"
+    scorer_version = 2
 
     def score(self, answer: str, instruction: Instruction, policy: Policy = "robust") -> Verdict:
         """100 at or below the limit; the answer compared is the number of sentences."""

@@ -1,119 +1,127 @@
 """Counting sentences, for the rule "at most n sentences". The counting is ours; the paper states none.
 
 Counted: what ends in ``.``, ``!``, ``?`` or an ellipsis before a new sentence, and what ends a paragraph without one;
-each list item and table row at least once; a fenced block once. Not counted: headings, and full stops in
-abbreviations, initials, decimals, versions, domains, file names. A missing space ("Done.Next") still ends a sentence.
-An ellipsis, a question or an exclamation mark before a small letter does not ("Really? she asked").
+each list item and table row at least once; a fenced block once. A quotation or bracket with words of its sentence
+before or behind it is part of that sentence, whatever marks it holds; one that stands alone counts by its own marks.
+An ellipsis, a question or an exclamation mark before a small letter ends nothing ("Really? she asked"). A missing
+space ("Done.Next") still ends a sentence.
 """
 
 from __future__ import annotations
 
 import re
 
-from lic_pipeline.tasks.fences import fenced_blocks, without_fences
-
-_HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*_]*[^*_.!?…](?:\*\*|__):?\s*$")
-_RULE = re.compile(r"(?:[-*_=]\s*){3,}$|\|?[\s:|-]*-{2,}[\s:|-]*$")
-_ITEM = re.compile(r"(?:[-*+•‣◦▪●–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\)|\|)\s+|[•‣◦▪●]|\|")
-_WINDOW = 60  # characters looked at on either side of a mark
-_WORD = re.compile(r"\w")
-_MASKED = re.compile(
-    r"`[^`\n]+`|(?:https?://|www\.)[^\s)\]>]*[^\s)\]>.,;:!?]|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}\.[\w.-]{0,60}\w"
+from lic_pipeline.dialogues.enclosures import Enclosures
+from lic_pipeline.dialogues.full_stops import (
+    abbreviates,
+    is_opening,
+    joins,
+    known_shortening,
+    next_word,
+    starts_sentence,
 )
-_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]*_]*")
-_ACRONYM = re.compile(r"(?:^|[^\w.])(?:[^\W\d_]\.){1,}$")
-_LAST_TOKEN = re.compile(r"([^\s(\[\"'“‘]+)$")
-_NEXT_TOKEN = re.compile(r"\s*[\"'“‘(\[*_]*([^\W_]*)")
+from lic_pipeline.dialogues.reply_blocks import EMOJI, reply_blocks
 
-_NEVER_LAST_LIST = """
-mr mrs ms dr prof st mt ft rev hon gen col lt sgt capt cpt gov sen rep pres e.g i.e eg ie vs cf fig figs eq no nos vol
-pp ed eds al approx ca viz resp dept univ est tel ext max min avg incl art sec ch
-"""
-_MAYBE_LAST_LIST = "etc inc ltd co corp jr sr bros ave blvd rd a.m p.m am pm ph.d b.c a.d u.s u.k"
-_STARTER_LIST = """
-the a an it its he she they we i you this that these those there here in on at for if when while but and so yet or
-however my our your his her their as to with after before then what how why who where which once since because not no
-yes next finally also first second third today each every some many most all both another please let use try
-"""
-_NEVER_LAST = frozenset(_NEVER_LAST_LIST.split())
-_MAYBE_LAST = frozenset(_MAYBE_LAST_LIST.split())
-_STARTERS = frozenset(_STARTER_LIST.split())
+_WINDOW = 60  # characters looked at on either side of a mark
+_WORD = re.compile(r"[^\W_]")
+_CLOSING = "\"'”’»)\\]*_」"
+_END = re.compile(rf"[.!?…‽。！？]+(?: [!?]+)*[{_CLOSING}]*|[{EMOJI}]+")
+_ATTRIBUTION = re.compile(
+    r"\s(?:[^\W\d_][\w.'’-]{0,30}\s){1,3}"
+    r"(?:said|says|asked|asks|replied|cried|shouted|yelled|whispered|answered|called|added|exclaimed|wondered|muttered)\b"
+)
+_FULL_WIDTH = frozenset("。！？")
 
 
 def count_sentences(text: str) -> int:
     """Number of sentences of a reply; 0 for a text without any word."""
-    prose = without_fences(text).replace("\n\n", "\n \n")
-    return len(fenced_blocks(text)) + sum(_in_block(block) for block in _blocks(prose))
+    fenced, blocks = reply_blocks(text)
+    return fenced + sum(_Block(block).count() for block in blocks)
 
 
-def _blocks(text: str) -> list[str]:
-    """Paragraphs, list items and table rows, each on one line; headings and rules left out."""
-    blocks: list[list[str]] = []
-    open_block = False
-    for raw in text.splitlines():
-        line = raw.strip().lstrip(">").strip()
-        if not line or _RULE.match(line) or _HEADING.match(line):
-            if line and _RULE.match(line) and set(line) <= set("=-") and open_block and len(blocks[-1]) == 1:
-                blocks.pop()  # the line above an underline is a heading
-            open_block = False
-            continue
-        item = _ITEM.match(line)
-        if item or not open_block:
-            blocks.append([line[item.end() :] if item else line])
-        else:
-            blocks[-1].append(line)
-        open_block = True
-    return [" ".join(lines) for lines in blocks]
+class _Block:
+    """One line of prose, read mark by mark from left to right."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._enclosures = Enclosures(text)
+        self._embedded: dict[int, bool] = {}
+        self._numbered = " 2. " in text
+        self._number = 0
 
-def _in_block(block: str) -> int:
-    text = _MASKED.sub("X", block).rstrip()
-    count = 0
-    words = False
-    position = 0
-    for end in _END.finditer(text):
-        words = words or _WORD.search(text, position, end.start()) is not None
-        position = end.end()
-        if words and _ends_sentence(text, end):
-            count += 1
-            words = False
-    return count + (words or _WORD.search(text, position) is not None)
+    def count(self) -> int:
+        """Number of sentences."""
+        count, start, position, words = 0, 0, 0, False
+        for end in _END.finditer(self._text):
+            if self._within(end, words, position):
+                words = True
+                position = end.end()
+                continue
+            words = words or _WORD.search(self._text, position, end.start()) is not None
+            position = end.end()
+            if words and not self._is_numbering(end, start) and self._ends(end, start):
+                count, start, words = count + 1, end.end(), False
+        return count + (words or _WORD.search(self._text, position) is not None)
 
+    def _within(self, end: re.Match[str], words: bool, position: int) -> bool:
+        """True for a mark inside a quotation or bracket that is part of a longer sentence."""
+        pair = self._enclosures.around(end.start())
+        if pair is None or end.end() > pair[1]:
+            return False
+        opening, closing = pair
+        if opening not in self._embedded:
+            before = words or _WORD.search(self._text, position, opening) is not None
+            self._embedded[opening] = before or self._goes_on(closing)
+        return self._embedded[opening]
 
-def _ends_sentence(text: str, end: re.Match[str]) -> bool:
-    mark, rest = end[0], text[end.end() : end.end() + _WINDOW]
-    if not rest.strip():
-        return True
-    following = rest.lstrip()[0]
-    spaced = rest[0].isspace()
-    if any(sign in mark for sign in "。！？"):
-        return True
-    if mark[0] in "!?…" or mark.startswith(".."):
-        return not following.islower() and (spaced or following.isupper())
-    before = text[max(0, end.start() - _WINDOW) : end.start()]
-    return not _abbreviates(before, rest, following) if spaced else _joined(before, mark, rest)
+    def _goes_on(self, closing: int) -> bool:
+        """True when the sentence goes on behind a closing sign."""
+        rest = self._text[closing + 1 : closing + 1 + _WINDOW]
+        finished = self._text[closing - 1] in ".!?…*_"
+        return bool(rest.strip()) and (
+            not finished or next_word(rest)[:1].islower() or rest[0] in ",;:" or self._attributed(closing + 1)
+        )
 
+    def _attributed(self, place: int) -> bool:
+        rest = self._text[place : place + 2 * _WINDOW]
+        word = next_word(rest)
+        return _ATTRIBUTION.match(rest) is not None and (word == "I" or not starts_sentence(word))
 
-def _joined(before: str, mark: str, rest: str) -> bool:
-    """True for "done.Next": small letters or a closing bracket before, a capitalised word behind."""
-    if len(mark) > 1:
-        return rest[:1].isupper()
-    word = _NEXT_TOKEN.match(rest)
-    capitalised = word is not None and word[1][:1].isupper() and (word[1][1:].islower() or word[1] in {"I", "A"})
-    last = _LAST_TOKEN.search(before)
-    plain = last is not None and (last[1].isdecimal() or last[1][-1].islower() or last[1][-1] in ")]%")
-    return capitalised and plain and not (last is not None and _ACRONYM.search(last[1] + "."))
+    def _is_numbering(self, end: re.Match[str], start: int) -> bool:
+        """True for "1." and so on in a line, which numbers what comes and ends nothing."""
+        before = self._text[max(start, end.start() - _WINDOW) : end.start()].split()[-2:]
+        if end[0] != "." or not before or not before[-1].isdecimal() or len(before[-1]) > 2:
+            return False
+        first = len(before) == 1 or before[0][-1] in ":;,"
+        if first and int(before[-1]) == self._number + 1 and (self._number or self._numbered):
+            self._number += 1
+            return True
+        return False
 
-
-def _abbreviates(before: str, rest: str, following: str) -> bool:
-    """True when the full stop behind ``before`` belongs to an abbreviation or an initial."""
-    last = _LAST_TOKEN.search(before)
-    token = last[1].casefold() if last else ""
-    next_word = _NEXT_TOKEN.match(rest)
-    starts_new = next_word is not None and next_word[1][:1].isupper() and next_word[1].casefold() in _STARTERS
-    if token in _NEVER_LAST:
-        # "No." is an answer unless a number follows it
-        return token not in {"no", "nos", "art", "ch", "sec", "ed", "max", "min", "al"} or following.isdigit()
-    if token in _MAYBE_LAST or _ACRONYM.search(before[-12:] + "."):
-        return not starts_new
-    return False
+    def _ends(self, end: re.Match[str], start: int) -> bool:
+        mark, rest = end[0], self._text[end.end() : end.end() + _WINDOW]
+        if not rest.strip():
+            return True
+        if _FULL_WIDTH & set(mark):
+            return True
+        spaced, word = rest[0] == " ", next_word(rest)
+        if mark[0] not in ".!?…‽":  # an emoji
+            return spaced and starts_sentence(word)
+        if rest[0] in ",;:":
+            return False
+        if mark[0] != "." or mark.startswith(".."):
+            quoted = mark[-1] in "\"'”’»"
+            return (
+                not word[:1].islower()
+                and (spaced or word[:1].isupper())
+                and not (quoted and self._attributed(end.end()))
+            )
+        before = self._text[max(0, end.start() - _WINDOW) : end.start()]
+        if len(mark.rstrip("*_")) > 1:
+            shortened = mark[-1] in ")]" and known_shortening(before)
+            return not word[:1].islower() and (spaced or word[:1].isupper()) and not shortened
+        if not spaced:
+            return not joins(before, rest)
+        asked = self._text[max(0, start - 1) : start] == "?"  # an answer may be as short as "At 9 a.m."
+        opening = not asked and end.start() - start < _WINDOW and is_opening(self._text[start : end.start()])
+        return not abbreviates(before, rest, opening)

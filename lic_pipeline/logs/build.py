@@ -15,13 +15,14 @@ from lic_pipeline.logs.trace import Evaluation, LogTurn
 from lic_pipeline.models.clients.reasoning import TRUNCATED_REASONING, split_reasoning
 from lic_pipeline.models.request import digest
 from lic_pipeline.records import (
+    DERIVED,
+    SINGLE_TURN,
     Attempt,
     Conversation,
     Extraction,
     Instruction,
     Reply,
     Rung,
-    Setting,
     StopReason,
     Strategy,
     Turn,
@@ -30,10 +31,10 @@ from lic_pipeline.records import (
 from lic_pipeline.simulation.appraisal import conversation_flags
 from lic_pipeline.tasks.protocol import Task
 
-IMPORT_SEMANTICS = 1
+IMPORT_SEMANTICS = 2
 """Raised by hand whenever the same line would become another conversation; ids depend on it."""
 
-SINGLE = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
+SINGLE = SINGLE_TURN
 Stop = Literal["none", "correct", "exhausted", "unknown"]
 
 _THOUSANDS = re.compile(r"(?<=\d)[, \u00a0\u2009\u202f](?=\d{3}(?!\d))")
@@ -48,7 +49,7 @@ def conversation_id(log: LogConversation, model: str) -> str:
 def build_conversation(
     log: LogConversation, model: str, instruction: Instruction, task: Task, n_shards: int | None, run: int
 ) -> Conversation:
-    """The conversation of one log line. RECAP rows hold their own, last turn only, as everywhere."""
+    """The conversation of one log line. RECAP and RETRY rows hold their own, last turn only, as everywhere."""
     turns = log.trace.turns
     single = log.kind.setting in SINGLE
     reveals = (
@@ -59,7 +60,7 @@ def build_conversation(
     built = tuple(
         _turn(place, turn, reveals.by_turn[place - 1], instruction, task) for place, turn in enumerate(turns, start=1)
     )
-    if log.kind.setting is Setting.RECAP:
+    if log.kind.setting in DERIVED:
         built = (built[-1].model_copy(update={"revealed": None}),)
     unknown = {"unknown_label"} if any(turn.unknown_label for turn in turns) else set()
     return Conversation(
@@ -159,7 +160,7 @@ def infer_stop(log: LogConversation, reveals: Sequence[int | None], n_shards: in
     ``exhausted`` when turns follow a recorded success; ``correct`` when it was said to be completed or ends in a
     success before every shard was out; ``unknown`` when it shows neither; ``none`` for one turn by design.
     """
-    if log.kind.setting in SINGLE or log.kind.setting is Setting.RECAP:
+    if log.kind.setting in SINGLE | DERIVED:
         return "none"
     turns = log.trace.turns
     solved = [turn.evaluation is not None and turn.evaluation.score == 100 for turn in turns]
@@ -174,5 +175,5 @@ def _stop_reason(log: LogConversation, reveals: Reveals) -> StopReason:
     turns = log.trace.turns
     last = turns[-1].evaluation
     hidden = set(range(1, reveals.n_shards + 1)) - set(reveals.by_turn)
-    stopped = log.kind.setting not in SINGLE and log.kind.setting is not Setting.RECAP and hidden
+    stopped = log.kind.setting not in SINGLE | DERIVED and hidden
     return StopReason.CORRECT if stopped and last is not None and last.score == 100 else StopReason.EXHAUSTED

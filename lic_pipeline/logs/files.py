@@ -10,41 +10,50 @@ from zlib import error as ZlibError
 
 from lic_pipeline.errors import InputError, RecordError
 from lic_pipeline.logs.bullets import shard_texts
-from lic_pipeline.logs.names import instruction_id, kind_of, task_named
+from lic_pipeline.logs.names import SETTINGS, instruction_id, kind_of, task_named
 from lic_pipeline.logs.trace import read_trace
 from lic_pipeline.records import Json, Setting
 from lic_pipeline.scoring.items import parse_object
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_CONCAT = b'"concat'
-"""Stands in every line of a CONCAT conversation, whatever JSON writer made it; others need not be parsed twice."""
+_GZIP = b"\x1f\x8b"
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Non-blank lines with their numbers from 1. Raises InputError naming the file when it cannot be read."""
+    """Non-blank lines with their numbers from 1. Raises InputError naming the file when it cannot be read.
+
+    What a file holds, not its name, says whether it is gzipped.
+    """
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
-            for number, raw in enumerate(handle, start=1):
-                if raw.strip():
-                    yield number, raw
+        with path.open("rb") as plain:
+            packed = plain.peek(len(_GZIP)).startswith(_GZIP)
+            with gzip.GzipFile(fileobj=plain) if packed else plain as handle:
+                for number, raw in enumerate(handle, start=1):
+                    if raw.strip():
+                        yield number, raw
     except (OSError, EOFError, ZlibError) as error:
         said = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InputError(f"{path} cannot be read: {said}") from error
+        raise InputError(f"{path} cannot be read: {said}; nothing of it was imported, fetch it again") from error
 
 
-def listed_shards(paths: Sequence[Path]) -> dict[tuple[str, str], tuple[str, ...]]:
+def listed_shards(
+    paths: Sequence[Path], settings: Mapping[str, Setting] = SETTINGS
+) -> dict[tuple[str, str], tuple[str, ...]]:
     """Shards by (task, instruction id) as the CONCAT messages of these files list them; the first message counts.
 
     Lines that cannot be read are passed over: they are reported when the conversations are read. Raises InputError.
     """
     found: dict[tuple[str, str], tuple[str, ...]] = {}
+    # The name stands in every line of a CONCAT conversation, whatever JSON writer made it; others need no second parse.
+    names = [f'"{name}'.encode() for name, setting in settings.items() if setting is Setting.CONCAT]
     for path in paths:
         for _, raw in numbered_lines(path):
-            if _CONCAT not in raw:
+            spelled = raw.lower().replace(b"_", b"-")
+            if not any(name in spelled for name in names):
                 continue
             try:
                 fields = log_fields(raw)
-                if kind_of(str(fields.get("conv_type"))).setting is not Setting.CONCAT:
+                if kind_of(str(fields.get("conv_type")), settings).setting is not Setting.CONCAT:
                     continue
                 task = task_named(str(fields.get("task")))
                 key = task, instruction_id(str(fields.get("task_id")), task)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
 
@@ -20,78 +19,38 @@ from lic_pipeline.lake.files import safe_part
 from lic_pipeline.logs.build import SINGLE, build_conversation, conversation_id, infer_stop
 from lic_pipeline.logs.files import listed_shards, log_fields, numbered_lines
 from lic_pipeline.logs.joins import References, UnjoinedError
-from lic_pipeline.logs.names import MODEL_ALIASES, PREFIX, SetAsideError, model_named
+from lic_pipeline.logs.names import (
+    MODEL_ALIASES,
+    PREFIX,
+    SETTINGS,
+    SetAsideError,
+    UnknownSettingError,
+    model_named,
+)
+from lic_pipeline.logs.outcome import Entry, Imported
 from lic_pipeline.logs.parse import LogConversation, parse_log
-from lic_pipeline.models.request import digest
-from lic_pipeline.records import Conversation, Instruction, RecordProblem
+from lic_pipeline.records import Conversation, Instruction, RecordProblem, Setting
 from lic_pipeline.tasks.registry import get_task
 
 BATCH = 1000
 BATCH_BYTES = 4_000_000
 """A batch is written when it holds this many conversations, or lines of this many bytes."""
-MOST_PROBLEMS = 1000
-"""Problems kept word for word; further ones are only counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the manifest and the row of ``imported_logs`` need of one line."""
-
-    conversation_id: str
-    setting: str
-    condition: str
-    instruction_id: str
-    run: int
-    conv_id: str
-    file: str
-    line: int
-    conv_type: str
-    task_id: str
-    named_model: str
-    user_model: str
-    system_model: str
-    git_version: str
-    stop: str
-    recorded: float | None
-
-
-@dataclass
-class Imported:
-    """What reading the files came to. Partitions are (task, model); ``kinds`` counts problems by reason."""
-
-    partitions: dict[tuple[str, str], list[Entry]] = field(default_factory=lambda: defaultdict(list))
-    instructions: dict[tuple[str, str], Instruction] = field(default_factory=dict)
-    n_shards: dict[str, int] = field(default_factory=dict)
-    names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    problems: list[RecordProblem] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
-    set_aside: Counter[str] = field(default_factory=Counter)
-    lines: int = 0
-    added: int = 0
-    known: int = 0
-    repeated: int = 0
-
-    @property
-    def n_conversations(self) -> int:
-        """Conversations that can be scored."""
-        return sum(len(entries) for entries in self.partitions.values())
-
-    def experiment(self, name: str | None = None) -> str:
-        """``logs-<name>``, without a name the hash of the conversations in their order."""
-        if name:
-            return f"logs-{name}"
-        ids = [entry.conversation_id for key in sorted(self.partitions) for entry in self.partitions[key]]
-        return f"logs-{digest(chr(31).join(ids))[:8]}"
 
 
 def import_files(
-    home: Home, paths: Sequence[Path], aliases: Mapping[str, str] = MODEL_ALIASES, only: str | None = None
+    home: Home,
+    paths: Sequence[Path],
+    aliases: Mapping[str, str] = MODEL_ALIASES,
+    only: str | None = None,
+    settings: Mapping[str, Setting] = SETTINGS,
 ) -> Imported:
     """Read the files, store what is new, and say what came of every line. ``only`` = lines of this task.
 
+    ``aliases`` and ``settings`` say what names of models and ``conv_type`` names stand for.
+
     Raises InputError when a file cannot be read, StorageError when the lake cannot be written.
     """
-    reader = _Reader(home, References(home, listed_shards(paths)), aliases, only)
+    reader = _Reader(home, References(home, listed_shards(paths, settings)), aliases, only, settings)
     for path in paths:
         for number, raw in numbered_lines(path):
             reader.line(path, number, raw)
@@ -102,14 +61,22 @@ def import_files(
 class _Reader:
     """Takes lines one by one."""
 
-    def __init__(self, home: Home, references: References, aliases: Mapping[str, str], only: str | None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        references: References,
+        aliases: Mapping[str, str],
+        only: str | None,
+        settings: Mapping[str, Setting],
+    ) -> None:
         self.result = Imported()
         self._home = home
         self._references = references
         self._aliases = aliases
         self._only = only
+        self._settings = settings
         self._seen: set[str] = set()
-        self._conv_ids: dict[str, str] = {}
+        self._conv_ids: dict[tuple[str, ...], str] = {}
         self._runs: Counter[tuple[str, str, str, str]] = Counter()
         self._stored: dict[tuple[str, str], set[str]] = {}
         self._waiting: list[Conversation] = []
@@ -122,7 +89,7 @@ class _Reader:
         conv_id = ""
         try:
             fields = log_fields(raw)
-            log = parse_log(fields)
+            log = parse_log(fields, self._settings)
             conv_id = log.conv_id
             if self._only is None or log.task == self._only:
                 self._bytes += len(raw)
@@ -174,7 +141,8 @@ class _Reader:
         if identity in self._seen:
             self.result.repeated += 1
             return
-        other = self._conv_ids.get(log.conv_id) if log.conv_id else None
+        claimed = (log.conv_id, log.task, log.task_id, log.conv_type, name)
+        other = self._conv_ids.get(claimed) if log.conv_id else None
         if other is not None:
             raise RecordError(f"{log.conv_id!r} stands in {other} already with other content", field="conv_id")
         instruction = self._references.instruction(log)
@@ -185,8 +153,9 @@ class _Reader:
         conversation = build_conversation(log, name, instruction, task, n_shards, run)
         self._runs[place] += 1
         self._seen.add(identity)
+        self.result.skip(log.trace.skipped)
         if log.conv_id:
-            self._conv_ids[log.conv_id] = f"{path.name}:{number}"
+            self._conv_ids[claimed] = f"{path.name}:{number}"
         self._keep(conversation)
         self._enter(log, conversation, instruction, path, number)
 
@@ -239,10 +208,7 @@ class _Reader:
         )
 
     def _problem(self, path: Path, number: int, conv_id: str, error: RecordError, kind: str) -> None:
-        self.result.kinds[kind] += 1
-        if len(self.result.problems) < MOST_PROBLEMS:
-            self.result.problems.append(
-                RecordProblem(
-                    file=str(path), line=number, record_id=conv_id, field=error.field or "", reason=error.reason
-                )
-            )
+        problem = RecordProblem(
+            file=str(path), line=number, record_id=conv_id, field=error.field or "", reason=error.reason
+        )
+        self.result.blame(problem, kind, error.name if isinstance(error, UnknownSettingError) else None)

@@ -55,7 +55,7 @@ class References:
         if found is None:
             raise UnjoinedError(
                 "unknown_item",
-                f"task_id {log.task_id!r} ({name}) is in no benchmark file; set LIC_DATA or import its shards",
+                f"task_id {log.task_id!r} ({name!r}) is in no benchmark file; set LIC_DATA or import its shards",
             )
         if not self._same(log, found, sources.sharded.get(found.instruction_id)):
             raise UnjoinedError(

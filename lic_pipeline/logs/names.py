@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lic_pipeline.errors import ConfigError, RecordError
+from lic_pipeline.errors import ConfigError, RecordError, UnknownNameError
 from lic_pipeline.records import Json, Setting, Strategy
 from lic_pipeline.sharding.released import OLD_NAMES, SET_ASIDE, instruction_id_of
 
@@ -22,7 +22,7 @@ MODEL_ALIASES: Mapping[str, str] = {
 _DEPLOYMENT = "t-"
 _SEPARATED = re.compile(r"^((?:sharded-)?(?:GSM8K|HumanEval|BFCL|lcb\w*|livecodebench\w*))-(?=.)")
 _SUFFIX = re.compile(r"-(?:t(?P<t>\d+(?:\.\d+)?)|at(?P<at>\d+(?:\.\d+)?)-ut(?P<ut>\d+(?:\.\d+)?))$")
-_SETTINGS: Mapping[str, Setting] = {
+SETTINGS: Mapping[str, Setting] = {
     "full": Setting.FULL,
     "concat": Setting.CONCAT,
     "shuffle-concat": Setting.SHUFFLE_CONCAT,
@@ -32,6 +32,8 @@ _SETTINGS: Mapping[str, Setting] = {
     "recap-full": Setting.RECAP,
     "recap-concat": Setting.RECAP,
 }
+"""Names of settings in a ``conv_type``; ``lic import-logs --setting`` adds to them."""
+
 _LABELS: Mapping[str, Strategy] = {
     **{str(strategy): strategy for strategy in Strategy},
     "hedge": Strategy.HEDGING,
@@ -43,20 +45,34 @@ class SetAsideError(RecordError):
     """A sound line of something this pipeline does not evaluate; it is counted, not blamed."""
 
 
+class UnknownSettingError(RecordError):
+    """A ``conv_type`` that names no setting; ``name`` is its name without temperatures."""
+
+    def __init__(self, conv_type: str, name: str, known: Mapping[str, Setting]) -> None:
+        super().__init__(f"{conv_type!r} is none of: {', '.join(known)} (with -t or -at-ut suffix)", field="conv_type")
+        self.name = name
+
+
 @dataclass(frozen=True)
 class Kind:
-    """What a ``conv_type`` says: the setting, and condition columns (temperatures, what a recap restates)."""
+    """What a ``conv_type`` says: the setting, and condition columns (temperatures, what a recap restates).
+
+    ``told`` = the name stands for this setting because the user said so.
+    """
 
     setting: Setting
     condition: Mapping[str, Json]
+    told: bool = False
 
 
-def kind_of(conv_type: str) -> Kind:
+def kind_of(conv_type: str, settings: Mapping[str, Setting] = SETTINGS) -> Kind:
     """Setting and conditions of a ``conv_type`` such as ``full-t0.5`` or ``sharded-at1.0-ut0.0``.
 
-    Raises RecordError for one that names no setting of ours.
+    Raises UnknownSettingError for one that names none of ``settings``.
     """
-    name = conv_type.strip().lower().replace("_", "-")
+    name = _setting_name(conv_type)
+    if name in settings and name not in SETTINGS:
+        return Kind(settings[name], {}, told=True)
     condition: dict[str, Json] = {}
     if found := _SUFFIX.search(name):
         name = name[: found.start()]
@@ -64,12 +80,24 @@ def kind_of(conv_type: str) -> Kind:
         condition["assistant_temperature"] = float(assistant)
         if user is not None:
             condition["user_temperature"] = float(user)
-    if name not in _SETTINGS:
-        known = ", ".join(_SETTINGS)
-        raise RecordError(f"{conv_type!r} is none of: {known} (with -t or -at-ut suffix)", field="conv_type")
-    if name.startswith("recap-"):
+    if name not in settings:
+        raise UnknownSettingError(conv_type, name, settings)
+    told = settings[name] is not SETTINGS.get(name)
+    if name.startswith("recap-") and not told:
         condition["recap_of"] = name.removeprefix("recap-")
-    return Kind(_SETTINGS[name], condition)
+    return Kind(settings[name], condition, told)
+
+
+def names_setting(conv_type: str, setting: str) -> bool:
+    """True when a ``conv_type`` names this setting by itself, without being told."""
+    try:
+        return kind_of(conv_type).setting == setting
+    except UnknownSettingError:
+        return False
+
+
+def _setting_name(text: str) -> str:
+    return text.strip().lower().replace("_", "-")
 
 
 def task_named(name: str) -> str:
@@ -94,6 +122,22 @@ def model_named(name: str, aliases: Mapping[str, str] = MODEL_ALIASES) -> str:
     """The one name of a model that logs call by several: deployment prefix dropped, aliases followed."""
     bare = name.strip().removeprefix(_DEPLOYMENT)
     return aliases.get(bare, bare)
+
+
+def setting_table(options: list[str]) -> dict[str, Setting]:
+    """The names of settings with ``NAME=SETTING`` options added, in any case, ``_`` for ``-`` or not.
+
+    Raises ConfigError for an option of another form, UnknownNameError for a setting that does not exist.
+    """
+    table = dict(SETTINGS)
+    for option in options:
+        name, _, setting = (_setting_name(part) for part in option.rpartition("="))
+        if not (name and setting):
+            raise ConfigError(f"--setting {option!r}: write NAME=SETTING, such as --setting snowball-v2=SNOWBALL")
+        if setting.upper() not in set(Setting):
+            raise UnknownNameError("setting", setting.upper(), [str(one) for one in Setting])
+        table[name] = Setting(setting.upper())
+    return table
 
 
 def alias_table(options: list[str]) -> dict[str, str]:

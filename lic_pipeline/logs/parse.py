@@ -8,10 +8,10 @@ from sys import intern
 
 from lic_pipeline.benchmarks.fields import any_text, need_text
 from lic_pipeline.errors import RecordError
-from lic_pipeline.logs.names import Kind, kind_of, task_named
+from lic_pipeline.logs.names import SETTINGS, Kind, kind_of, task_named
 from lic_pipeline.logs.trace import LogTurn, Trace, read_trace, recorded_score
 from lic_pipeline.models.request import canonical_json, digest
-from lic_pipeline.records import Json
+from lic_pipeline.records import Json, Setting
 
 _DIGITS = 3
 """No item has a thousand shards: a longer id is no id."""
@@ -19,7 +19,10 @@ _DIGITS = 3
 
 @dataclass(frozen=True)
 class LogConversation:
-    """One line, read. ``content`` hashes all of it: two lines with the same content are one conversation."""
+    """One line, read. ``content`` hashes all of it: two lines with the same content are one conversation.
+
+    So does the setting where the user had to name it.
+    """
 
     conv_id: str
     conv_type: str
@@ -35,14 +38,16 @@ class LogConversation:
     content: str
 
 
-def parse_log(fields: Mapping[str, Json]) -> LogConversation:
+def parse_log(fields: Mapping[str, Json], settings: Mapping[str, Setting] = SETTINGS) -> LogConversation:
     """Read one line's object. Raises SetAsideError for other tasks, RecordError naming the field that is wrong."""
     task = task_named(need_text(fields, "task").strip())
     conv_type = need_text(fields, "conv_type")
+    kind = kind_of(conv_type, settings)
+    said = [str(kind.setting)] if kind.told else []  # told otherwise, the line is another conversation
     return LogConversation(
         conv_id=_conv_id(fields),
         conv_type=intern(conv_type),
-        kind=kind_of(conv_type),
+        kind=kind,
         task=intern(task),
         task_id=intern(need_text(fields, "task_id").strip()),
         assistant=intern(need_text(fields, "assistant_model").strip()),
@@ -51,7 +56,7 @@ def parse_log(fields: Mapping[str, Json]) -> LogConversation:
         git_version=intern(any_text(fields, "git_version")),
         trace=read_trace(fields.get("trace")),
         score=recorded_score(fields),
-        content=digest(canonical_json(dict(fields))),
+        content=digest("\x1f".join([canonical_json(dict(fields)), *said])),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
-from lic_pipeline.logs.importing import Entry, Imported
+from lic_pipeline.logs.outcome import Entry, Imported
 from lic_pipeline.logs.rescoring import ROUNDING, rescore
 from lic_pipeline.logs.signature import log_signature
 from lic_pipeline.logs.tables import IMPORTED_LOGS, partition_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from lic_pipeline.logs.build import IMPORT_SEMANTICS
-from lic_pipeline.logs.importing import Entry
+from lic_pipeline.logs.names import names_setting
+from lic_pipeline.logs.outcome import Entry
 from lic_pipeline.models.request import digest
 from lic_pipeline.tasks.protocol import Task
 
@@ -19,6 +20,7 @@ def log_signature(task: Task, model: str, setting: str, entries: Collection[Entr
         "task": task.name,
         "items": digest("\x1f".join(sorted({e.instruction_id for e in entries})))[:8],
         "setting": setting,
+        **_told(setting, entries),
         "policy": "robust",
         "gate": "label+strict",
         "stop": stop_rule(entries) if task.kind == "binary" else "exhausted",
@@ -34,6 +36,12 @@ def log_signature(task: Task, model: str, setting: str, entries: Collection[Entr
         "ver": str(task.scorer_version),
     }
     return "|".join(f"{key}:{_escaped(value)}" for key, value in fields.items())
+
+
+def _told(setting: str, entries: Iterable[Entry]) -> dict[str, str]:
+    """What the logs call a setting that the user had to name: a fork's design may not be ours."""
+    names = _named(name for name in {entry.conv_type for entry in entries} if not names_setting(name, setting))
+    return {"logged_as": names} if names else {}
 
 
 def stop_rule(entries: Iterable[Entry]) -> str:

@@ -1,12 +1,13 @@
 """The trace of one log line -> system prompt and turns, whichever version wrote it. Nothing is scored or joined here.
 
 A turn is a user message and the reply after it. Log entries belong to the turn they stand in: what a user message
-reveals stands after it, the label and the evaluation of a reply after the reply.
+reveals stands beside it, after or (in some forks) before it; the label and the evaluation of a reply after the reply.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
@@ -16,6 +17,7 @@ from lic_pipeline.logs.names import strategy_named
 from lic_pipeline.records import Json, Strategy
 
 _REVEALS: Mapping[str, str] = {"shard_revealed": "shard_id", "hint_revealed": "hint_id"}
+_ABOUT_REPLIES = frozenset({"system_verification", "answer_evaluation"})
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Trace:
     system: str = ""
     turns: list[LogTurn] = field(default_factory=list)
     completed: bool = False
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Log entries that say nothing we know, by type."""
+    unsaid: list[Json] = field(default_factory=list)
+    """Reveals logged since the last reply: they belong to the user message that comes next."""
 
 
 def read_trace(items: Json) -> Trace:
@@ -61,6 +67,8 @@ def read_trace(items: Json) -> Trace:
         raise RecordError("holds no user message", field="trace")
     if trace.turns[-1].reply is None:
         raise RecordError("ends with a user message that was never answered", field="trace")
+    if trace.unsaid:
+        trace.skipped["reveal without a message"] += len(trace.unsaid)
     return trace
 
 
@@ -71,7 +79,8 @@ def _read_item(trace: Trace, item: Mapping[str, Json], place: int) -> None:
         case "user":
             if trace.turns and trace.turns[-1].reply is None:
                 raise RecordError(f"item {place}: two user messages in a row", field="trace")
-            trace.turns.append(LogTurn(_text(item, place)))
+            trace.turns.append(LogTurn(_text(item, place), revealed=trace.unsaid))
+            trace.unsaid = []
         case "assistant":
             if not trace.turns or trace.turns[-1].reply is not None:
                 raise RecordError(f"item {place}: a reply without a user message before it", field="trace")
@@ -88,26 +97,39 @@ def _read_item(trace: Trace, item: Mapping[str, Json], place: int) -> None:
 
 
 def _read_log(trace: Trace, content: Mapping[str, Json], place: int) -> None:
-    kind = str(content.get("type", "")).replace("-", "_")
+    kind = _event(content.get("type"))
     if kind == "conversation_completed":
         trace.completed = trace.completed or truth(content.get("is_correct")) is True
         return
-    if kind not in {*_REVEALS, "system_verification", "answer_evaluation"}:
-        return  # other entries say nothing about turns
+    if kind in _REVEALS:
+        _reveal(trace, content.get(_REVEALS[kind], content.get("shard_id", content.get("hint_id"))))
+        return
+    if kind not in _ABOUT_REPLIES:
+        trace.skipped[kind] += 1
+        return
     if not trace.turns:
         raise RecordError(f"item {place}: {kind} before the first user message", field="trace")
     turn = trace.turns[-1]
-    if kind in _REVEALS:
-        turn.revealed.append(content.get(_REVEALS[kind], content.get("shard_id", content.get("hint_id"))))
-    elif turn.reply is None:
+    if turn.reply is None:
         raise RecordError(f"item {place}: {kind} before the reply it is about", field="trace")
-    elif kind == "system_verification":
+    if kind == "system_verification":
         response = content.get("response")
         named = response.get("response_type") if isinstance(response, dict) else response
         turn.label = strategy_named(named)
         turn.unknown_label = turn.label is None
     else:
         turn.evaluation = Evaluation(_answer(content.get("exact_answer")), recorded_score(content))
+
+
+def _reveal(trace: Trace, shard: Json) -> None:
+    waiting = bool(trace.turns) and trace.turns[-1].reply is None
+    revealed = trace.turns[-1].revealed if waiting else trace.unsaid
+    if revealed[-1:] != [shard]:  # some scripts log it on both sides of the message
+        revealed.append(shard)
+
+
+def _event(kind: Json) -> str:
+    return kind.replace("-", "_") if isinstance(kind, str) and kind else "(no type)"
 
 
 def recorded_score(entry: Mapping[str, Json]) -> float | None:
