@@ -146,16 +146,13 @@ def _run(source: str, output: str | None, produce: Produce) -> tuple[int, int]:
 
 @contextmanager
 def _opened(source: str) -> Iterator[Iterable[bytes]]:
-    from lic_pipeline.errors import InputError
+    from lic_pipeline.lake.inputs import input_lines, open_input, unpacked
 
     if source == "-":
-        yield _readable(_standard_input(), "standard input")
+        yield input_lines(unpacked(_standard_input(), "standard input"), "standard input")
         return
-    try:
-        with Path(source).open("rb") as stream:
-            yield _readable(stream, source)
-    except (IsADirectoryError, FileNotFoundError, PermissionError) as error:
-        raise InputError(f"{source} cannot be read: {error.strerror or error}") from error
+    with open_input(Path(source)) as stream:
+        yield input_lines(stream, source)
 
 
 def _standard_input() -> BinaryIO:
@@ -168,15 +165,6 @@ def _standard_input() -> BinaryIO:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except (AttributeError, OSError, ValueError):  # what stands in for it is no file
         return sys.stdin.buffer
-
-
-def _readable(stream: BinaryIO, source: str) -> Iterator[bytes]:
-    from lic_pipeline.errors import InputError
-
-    try:
-        yield from stream
-    except OSError as error:
-        raise InputError(f"{source} cannot be read to its end: {error.strerror or error}") from error
 
 
 def _silence_stdout() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zlib import error as ZlibError
 
-from lic_pipeline.errors import InputError, RecordError
+from lic_pipeline.errors import RecordError
+from lic_pipeline.lake.inputs import input_lines, open_input
 from lic_pipeline.logs.bullets import shard_texts
 from lic_pipeline.logs.names import instruction_id, kind_of, task_named
 from lic_pipeline.logs.trace import read_trace
@@ -22,14 +21,10 @@ _CONCAT = b'"concat'
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Non-blank lines with their numbers from 1. Raises InputError naming the file when it cannot be read."""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
-            for number, raw in enumerate(handle, start=1):
-                if raw.strip():
-                    yield number, raw
-    except (OSError, EOFError, ZlibError) as error:
-        said = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InputError(f"{path} cannot be read: {said}") from error
+    with open_input(path) as handle:
+        for number, raw in enumerate(input_lines(handle, str(path)), start=1):
+            if raw.strip():
+                yield number, raw
 
 
 def listed_shards(paths: Sequence[Path]) -> dict[tuple[str, str], tuple[str, ...]]:

@@ -16,6 +16,7 @@ from lic_pipeline.benchmarks.rawfiles import Collector, array_rows, line_rows
 from lic_pipeline.config import Home
 from lic_pipeline.errors import InputError, StorageError
 from lic_pipeline.lake.files import write_text
+from lic_pipeline.lake.inputs import open_input
 from lic_pipeline.lake.locks import locked
 from lic_pipeline.records import RecordProblem
 
@@ -62,7 +63,8 @@ def read_records_file(path: Path, task: str | None = None) -> tuple[list[StoredR
         raise InputError(f"{path} is no file")
     collector = Collector(path.parent)
     try:
-        start = path.read_bytes()[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        with open_input(path) as handle:
+            start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         reader = array_rows if start == b"[" else line_rows
         rows = list(reader(collector, path, path.name))
     except OSError as error:
