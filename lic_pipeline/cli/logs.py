@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from lic_pipeline.cli.output import print_json, say
+
 if TYPE_CHECKING:
     from lic_pipeline.config import Home
     from lic_pipeline.logs.importing import Imported
@@ -47,16 +49,16 @@ def import_logs(
     imported = import_files(home, files, alias_table(alias or []), task)
     _complain(imported)
     experiment = imported.experiment(name)
-    document: Row = {"schema": 1, **_summary(imported, experiment), "comparison": [], "measurement_artefact": []}
+    document: Row = {**_summary(imported, experiment), "comparison": [], "measurement_artefact": []}
     if imported.n_conversations:
         document |= _rescored(home, imported, experiment, differences)
     if as_json:
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     else:
         _print(document, sys.stdout)
     if imported.kinds or not imported.n_conversations:
         if not imported.n_conversations:
-            typer.echo("no conversation could be imported; nothing was rescored", err=True)
+            say("no conversation could be imported; nothing was rescored")
         raise typer.Exit(1)
 
 
@@ -79,14 +81,14 @@ def _complain(imported: Imported) -> None:
     from lic_pipeline.report.render import harmless
 
     for problem in imported.problems[:_SHOWN]:
-        typer.echo(harmless(problem), err=True)
+        say(harmless(problem))
     total = sum(imported.kinds.values())
     if total > _SHOWN:
-        typer.echo(f"... {total} lines could not be used; --json lists the first {len(imported.problems)}", err=True)
+        say(f"... {total} lines could not be used; --json lists the first {len(imported.problems)}")
     for kind, count in sorted(imported.kinds.items()):
-        typer.echo(f"{kind}: {count} lines", err=True)
+        say(f"{kind}: {count} lines")
     for reason, count in sorted(imported.set_aside.items()):
-        typer.echo(f"set aside {count} lines: {reason}", err=True)
+        say(f"set aside {count} lines: {reason}")
 
 
 def _summary(imported: Imported, experiment: str) -> Row:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lic_pipeline.cli.output import say
+
 if TYPE_CHECKING:
     from lic_pipeline.metrics.rows import ScoreRows
 
@@ -29,13 +31,13 @@ def metrics(
     try:
         complaints = _show(_read(file), as_json)
     except LicError as error:
-        typer.echo(f"lic metrics: {error}", err=True)
+        say(f"lic metrics: {error}")
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        typer.echo("lic metrics: interrupted", err=True)
+        say("lic metrics: interrupted")
         raise typer.Exit(130) from None
     for complaint in complaints:
-        typer.echo(complaint, err=True)
+        say(complaint)
     if complaints:
         raise typer.Exit(1)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from lic_pipeline.cli.options import LARGEST_BUDGET, Yes
+from lic_pipeline.cli.output import say
 
 if TYPE_CHECKING:
     from lic_pipeline.cli.score_judge import Terms
@@ -77,16 +78,16 @@ def score(
         produce = _producer(name, policy, judge, base, allow_weak_sandbox, jobs, source, terms)
         lines, missing = _run(source, output, produce)
     except LicError as error:
-        typer.echo(f"lic score: {error}", err=True)
+        say(f"lic score: {error}")
         raise typer.Exit(error.exit_code) from error
     except BrokenPipeError as error:
         _silence_stdout()
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
-        typer.echo("lic score: interrupted; no output file was written", err=True)
+        say("lic score: interrupted; no output file was written")
         raise typer.Exit(130) from error
     if missing:
-        typer.echo(f"lic score: {missing} of {lines} lines have no score; see their error field", err=True)
+        say(f"lic score: {missing} of {lines} lines have no score; see their error field")
         raise typer.Exit(1)
 
 
