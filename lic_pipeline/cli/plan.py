@@ -109,12 +109,14 @@ def _require_roles(choice: Choice) -> None:
 
 
 def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:
+    from lic_pipeline.cli.unplayable import unplayable
     from lic_pipeline.simulation.estimate import BASIS
     from lic_pipeline.verification.planning import plan_for
 
     totals = ledger.totals()
     rows: list[dict[str, Any]] = []
     skipped = []
+    without: dict[str, list[str]] = {}
     for entry in choice.models:
         for task in choice.tasks:
             made = plan_for(home.lake, choice.experiment, task, entry)
@@ -122,12 +124,15 @@ def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:
                 skipped.append(made.skipped)
             else:
                 rows += _rows(home, made, ledger, totals)
+                if names := unplayable(made):
+                    without[task] = names
     return {
         "experiment": choice.experiment.name,
         "settings": [str(setting) for setting in choice.experiment.settings],
         "runs": choice.experiment.runs,
         "basis": BASIS,
         "skipped": skipped,
+        "no_reference": without,
         "rows": rows,
         "total": _total(rows),
     }
@@ -216,6 +221,7 @@ _COLUMNS = ("task", "model", "setting", "items", "conversations", "done", "missi
 
 def _show(document: dict[str, Any], as_json: bool) -> None:
     from lic_pipeline.cli.output import print_json, print_table, say
+    from lic_pipeline.cli.unplayable import tell
 
     if as_json:
         print_json(document)
@@ -229,6 +235,8 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
             print(f"{basis}.")
     for reason in document["skipped"]:
         say(f"skipped: {reason}")
+    for task, names in document["no_reference"].items():
+        tell(task, names)
 
 
 def _line(row: dict[str, Any]) -> list[object]:

@@ -55,6 +55,7 @@ def _published(home: Home, experiment: str, models: list[str]) -> Iterator[duckd
 
 def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
     """Say what was done, what could not be used and what is missing; True when a planned conversation is."""
+    from lic_pipeline.cli.unplayable import WAY_ON
     from lic_pipeline.tasks.summary.stored import NO_VERDICT
 
     print(f"{done.calls:,} calls made, {done.planned:,} conversations wanted", file=sys.stderr)
@@ -65,6 +66,8 @@ def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
     for reason, number in sorted(done.missing.items()):
         retried = reason.startswith("error:") or reason == NO_VERDICT
         way_on = "; lic retry --errors takes them up again" if retried else ""
+        if reason == "no_reference":
+            way_on = f"; {WAY_ON}"
         print(f"missing: {number} of {done.planned} conversations: {reason}{way_on}", file=sys.stderr)
     if not done.planned and not done.skipped:
         print("missing: no item can be evaluated; `lic import-shards FILE` brings shards for your own", file=sys.stderr)

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lic_pipeline.cli.output import print_json, say
+from lic_pipeline.cli.unplayable import tell, without_reference
 from lic_pipeline.errors import InputError, UnknownNameError
 from lic_pipeline.lake.files import write_text
 from lic_pipeline.records import RecordProblem
@@ -115,6 +116,8 @@ def _tell(items: Sequence[Interpreted], problems: Sequence[RecordProblem]) -> No
             aside[item.task, item.reason] += 1
     for (name, reason), count in sorted(aside.items()):
         say(f"set aside {count} records of {name}: {reason}")
+    for name in sorted({item.task for item in items}):
+        tell(name, without_reference(item.instruction for item in items if item.instruction and item.task == name))
 
 
 def _table(items: Sequence[Interpreted], done: Merge) -> None:
@@ -143,6 +146,7 @@ def _document(
                 "outcome": item.outcome,
                 "instruction_id": item.instruction.instruction_id if item.instruction else None,
                 "shards": len(item.sharded.shards) if item.sharded else 0,
+                "reference": item.instruction is not None and not without_reference([item.instruction]),
                 "field": item.field,
                 "reason": item.reason,
             }
