@@ -144,6 +144,7 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.simulation.engine import Work
     from lic_pipeline.simulation.estimate import estimate
+    from lic_pipeline.simulation.plan import NO_SHARDS
     from lic_pipeline.verification.standing import NEVER_CALLED, open_by_reason
 
     work = Work(made, ledger, ConversationStore(home.lake, made.task.name, made.model.alias))
@@ -155,6 +156,9 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
     for setting, cost in costs.items():
         specs = [spec for spec in made.specs if spec.setting is setting]
         missing = Counter(reasons[s.conversation_id] for s in specs if s.conversation_id in reasons)
+        withheld = [spec for spec in made.withheld if spec.setting is setting]
+        if withheld:
+            missing[NO_SHARDS] += len(withheld)
         failed = Counter(
             work.states[s.conversation_id]
             for s in specs
@@ -167,8 +171,8 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
                 "model": made.model.alias,
                 "setting": str(setting),
                 "items": len(made.items),
-                "conversations": len(specs),
-                "done": len(specs) - missing.total() - failed.total(),
+                "conversations": len(specs) + len(withheld),
+                "done": len(specs) + len(withheld) - missing.total() - failed.total(),
                 "missing": dict(sorted((missing + failed).items())),
                 "calls": {role: share.calls for role, share in sorted(cost.roles.items())},
                 "prompt_tokens": 0 if cost.free else tokens[0],
