@@ -94,7 +94,7 @@ def conversations(
     lake = home.home().lake
     experiment = find_experiment(home.home(), config.experiment)
     selected = {SETTING_OF[key.to_python_identifier()] for key in context.selected_asset_keys}
-    plan = plan_for(lake, _restricted(experiment, selected), task, model)
+    plan = plan_for(lake, experiment, task, model, _with_continued(selected))
     with ledger.open() as book, interrupts_told(context):
         budget = budget_for(context, experiment, model)
         outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget, processes=caps.processes())
@@ -125,13 +125,9 @@ def budget_for(context: dg.AssetExecutionContext, experiment: Experiment, model:
     return caps.automatic_budget(experiment, model, context.run.run_id, f"{datetime.now(UTC):%Y-%m-%d}")
 
 
-def _restricted(experiment: Experiment, selected: set[Setting]) -> Experiment:
-    """The experiment with the selected settings only; a continued setting brings what it continues."""
-    wanted = set(selected)
-    if wanted & {Setting.RECAP, Setting.RETRY}:
-        wanted.add(Setting.SHARDED)
-    settings = tuple(setting for setting in experiment.settings if setting in wanted)
-    return experiment.model_copy(update={"settings": settings})
+def _with_continued(selected: set[Setting]) -> set[Setting]:
+    """The selected settings; a continued one brings what it continues."""
+    return selected | {Setting.SHARDED} if selected & {Setting.RECAP, Setting.RETRY} else selected
 
 
 def _results(

@@ -44,7 +44,7 @@ class Home:
         for folder in (self.root, self.ledger, self.lake, self.report, self.dagster):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                probe = folder / f".write-probe-{os.getpid()}"
+                probe = folder / f".write-probe-{os.urandom(8).hex()}"
                 probe.write_bytes(b"x")
                 probe.unlink()
             except OSError as error:

@@ -6,6 +6,7 @@ Each class names the exit code ``lic`` ends with (architecture: exit codes). Err
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the command line starts without pydantic
@@ -26,8 +27,24 @@ class UnknownNameError(ConfigError):
     """A task, model, setting, persona or experiment that is not registered; the message lists what is."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
+        from difflib import get_close_matches
+
         listed = ", ".join(sorted(known)) or "none"
-        super().__init__(f"unknown {kind} {name!r}; known: {listed}")
+        meant = _BENCHMARK_TASKS.get(name.lower().replace("-", "_")) if kind == "task" else None
+        close = [meant] if meant in known else get_close_matches(name, known, n=1, cutoff=0.75)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        super().__init__(f"unknown {kind} {name!r}; known: {listed}{hint}")
+
+
+_BENCHMARK_TASKS = {
+    **dict.fromkeys(("gsm8k", "gsm", "mathematics", "arithmetic"), "math"),
+    **dict.fromkeys(("humaneval", "livecodebench", "lcb", "python", "coding", "programming"), "code"),
+    **dict.fromkeys(("spider", "sql", "text2sql", "text_to_sql", "nl2sql"), "database"),
+    **dict.fromkeys(("bfcl", "api", "apis", "functions", "function_calling", "tools", "tool_calls"), "actions"),
+    **dict.fromkeys(("totto", "data_to_text", "table2text", "table_to_text"), "data2text"),
+    **dict.fromkeys(("summhay", "summarization", "summaries"), "summary"),
+}
+"""What people who know a benchmark or another word call a task of ours."""
 
 
 class InputError(LicError):
@@ -93,6 +110,16 @@ def first_problem(error: ValidationError, whole: str = "") -> str:
     place = ".".join(str(part) for part in first["loc"]) or whole
     said = first["msg"].removeprefix("Value error, ")
     return f"{place}: {said}" if place else said
+
+
+def plain_words(error: BaseException) -> str:
+    """What an error of a library says, in our own words where it speaks of the insides of Python."""
+    text = str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if "set_int_max_str_digits" in text or "integer string conversion" in text:
+        return f"a whole number has more than {sys.get_int_max_str_digits():,} digits"
+    return text
 
 
 def problems_told(error: ValidationError) -> str:

@@ -42,6 +42,9 @@ class Setting(StrEnum):
 SINGLE_TURN = frozenset({Setting.FULL, Setting.CONCAT, Setting.SHUFFLE_CONCAT})
 """Settings of one user turn."""
 
+IMPORTED = "imported"
+"""``source`` of an instruction that somebody brought in as a record of its own."""
+
 DERIVED = frozenset({Setting.RECAP, Setting.RETRY})
 """Settings that continue a finished SHARDED conversation."""
 

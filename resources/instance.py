@@ -4,12 +4,16 @@ Dagster's SQLite storages open a fresh connection for every statement and wait f
 times an event. Here connections stay open for the life of the instance and commits do not wait (WAL, so a power cut
 may lose the last events but never a whole file; results and money live in the lake and the ledger, which do wait).
 The files are Dagster's own, so the UI reads them with the storages of ``dagster.yaml`` while a run goes on.
+
+Dagster makes them without regard to other processes doing the same, so here one process at a time looks whether they
+are whole, mends them (``repair``) or makes them; every process that only opens them finds them made.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,16 +22,24 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.event_log import SqlEventLogStorageMetadata
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._core.storage.noop_compute_log_manager import NoOpComputeLogManager
+from dagster._core.storage.runs.schema import RunStorageSqlMetadata
+from dagster._core.storage.runs.sql_run_storage import SqlRunStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
+from dagster._core.storage.schedules.schema import ScheduleStorageSqlMetadata
+from dagster._core.storage.schedules.sql_schedule_storage import SqlScheduleStorage
 from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import QueuePool
+
+from lic_pipeline.lake.locks import locked
+from resources.repair import repair
 
 INDEX = "index"
 """Shard of the event log that all runs share; every other shard is one run's."""
@@ -50,7 +62,20 @@ def open_instance(folder: Path) -> dg.DagsterInstance:
             "module": NoOpComputeLogManager.__module__,
             "class": NoOpComputeLogManager.__name__,
         }
-    return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
+    instance = dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
+    if "storage" in overrides:
+        _note_indexed(instance)
+    return instance
+
+
+def _note_indexed(instance: dg.DagsterInstance) -> None:
+    """What Dagster does after it has stamped the version; whoever was killed in between never did."""
+    for storage in (instance.run_storage, instance.schedule_storage):
+        if isinstance(storage, SqlRunStorage | SqlScheduleStorage):
+            storage.migrate()
+            storage.optimize()
+    instance.event_log_storage.reindex_events()
+    instance.event_log_storage.reindex_assets()
 
 
 class KeptOpenRunStorage(SqliteRunStorage):
@@ -105,20 +130,29 @@ class KeptOpenEventLogStorage(SqliteEventLogStorage):
         return self._engines[shard]
 
     def _prepare(self, shard: str) -> None:
-        """Create the tables of a shard; those of every run after the first are a copy of the first's empty ones."""
+        """Create the tables of a shard. Those of a run are a copy of empty ones, so that nobody sees a part of them."""
         if shard in self._initialized_dbs:
             return
         path = Path(self.path_for_shard(shard))
-        fresh = shard != INDEX and not path.exists()
-        if fresh and self._empty_shard is not None:
+        if shard != INDEX and path.exists():
+            with locked(path.parent / "shards", "mending"):
+                repair(path, SqlEventLogStorageMetadata)
+        if shard != INDEX and not path.exists():
+            self._empty_shard = self._empty_shard or self._made_apart()
             _write_once(path, self._empty_shard)
         else:
             engine = _engine(self.conn_string_for_shard(shard))
             self._initdb(engine)
             engine.dispose()
-            if fresh:
-                self._empty_shard = _content(path)
         self._initialized_dbs.add(shard)
+
+    def _made_apart(self) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "empty.db"
+            engine = _engine(f"sqlite:///{path}")
+            self._initdb(engine)
+            engine.dispose()
+            return _content(path)
 
 
 class KeptOpenStorage(DagsterSqliteStorage):
@@ -129,9 +163,21 @@ class KeptOpenStorage(DagsterSqliteStorage):
         super(DagsterSqliteStorage, self).__init__()  # type: ignore[no-untyped-call]
         self.base_dir = base_dir
         self._inst_data = inst_data
-        self._schedule_storage = SqliteScheduleStorage.from_local(os.path.join(base_dir, "schedules"))
-        self._run_storage = KeptOpenRunStorage.from_local(os.path.join(base_dir, "history", ""))
-        self._event_log_storage = KeptOpenEventLogStorage(os.path.join(base_dir, "history", "runs", ""))
+        with locked(Path(base_dir) / "storage", "making"):
+            self._make()
+
+    def _make(self) -> None:
+        """Open the three storages on files that are whole. Only one process at a time may be here."""
+        history, schedules = os.path.join(self.base_dir, "history"), os.path.join(self.base_dir, "schedules")
+        for path, schema in (
+            (Path(schedules, "schedules.db"), ScheduleStorageSqlMetadata),
+            (Path(history, "runs.db"), RunStorageSqlMetadata),
+            (Path(history, "runs", f"{INDEX}.db"), SqlEventLogStorageMetadata),
+        ):
+            repair(path, schema)
+        self._schedule_storage = SqliteScheduleStorage.from_local(schedules)
+        self._run_storage = KeptOpenRunStorage.from_local(os.path.join(history, ""))
+        self._event_log_storage = KeptOpenEventLogStorage(os.path.join(history, "runs", ""))
 
     @classmethod
     def from_config_value(cls, inst_data: Any, config_value: Any) -> KeptOpenStorage:

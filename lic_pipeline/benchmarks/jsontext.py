@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from lic_pipeline.errors import RecordError
+from lic_pipeline.errors import RecordError, plain_words
 from lic_pipeline.records import Json
 
 _SUSPECT = re.compile(r"\\u(0000|[dD][89a-fA-F])")
@@ -116,7 +116,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _short(error: BaseException) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+    return plain_words(error)[:200]
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -6,15 +6,14 @@ before and after a bad row survive. What the fields of a row mean is the busines
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lic_pipeline.benchmarks.jsontext import array_elements, parse_json
-from lic_pipeline.errors import RecordError, StorageError
+from lic_pipeline.errors import InputError, RecordError, StorageError
 from lic_pipeline.lake.files import file_sha256
+from lic_pipeline.lake.inputs import BROKEN_GZIP, GZIP, unpacked
 from lic_pipeline.records import Instruction, Json, RecordProblem
 
 LONGEST_LINE = 256 * 2**20  # bytes; the longest rows of LiveCodeBench hold some 100 MB of tests
@@ -117,6 +116,9 @@ class Collector:
             rows = list(reader(self, path, name))
             bad = sum(1 for problem in self.problems[known:] if problem.line)
             self.note(path, rows=len(rows) + bad)
+        except InputError as error:
+            self.problem(name, str(error))
+            return []
         except (OSError, StorageError) as error:
             self.problem(name, f"cannot be read: {error}")
             return []
@@ -126,7 +128,7 @@ class Collector:
 
 
 def line_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
-    """Object rows of JSON Lines; blank lines are skipped but counted. Raises OSError when the file cannot be read."""
+    """Object rows of JSON Lines; blank lines are skipped but counted. Raises OSError or InputError: no such text."""
     for number, raw in enumerate(_raw_lines(collector, path, name), start=1):
         data = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
         if not data.strip():
@@ -139,7 +141,7 @@ def line_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
 
 def array_rows(collector: Collector, path: Path, name: str) -> Iterator[Row]:
     """Object elements of a JSON array, or the file's one object. After broken JSON the rest of the file is lost."""
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    data = _whole(collector, path, name).removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -176,11 +178,23 @@ def guess_id(value: dict[str, Json]) -> str:
     return ""
 
 
+def _whole(collector: Collector, path: Path, name: str) -> bytes:
+    with path.open("rb") as plain:
+        try:
+            data = unpacked(plain, "it").read(LARGEST_UNPACKED)
+        except BROKEN_GZIP as error:
+            collector.problem(name, f"broken or truncated gzip, nothing of it can be read: {error}", line=1)
+            return b""
+    if len(data) == LARGEST_UNPACKED:
+        collector.problem(name, "file is too large; nothing of it is read", line=1)
+        return b""
+    return data
+
+
 def _raw_lines(collector: Collector, path: Path, name: str) -> Iterator[bytes]:
     with path.open("rb") as plain:
-        packed = plain.read(2) == b"\x1f\x8b"
-        plain.seek(0)
-        stream = gzip.GzipFile(fileobj=plain) if packed else plain
+        packed = plain.peek(2).startswith(GZIP)
+        stream = unpacked(plain, "it")
         total = number = 0
         try:
             while line := stream.readline(LONGEST_LINE):
@@ -189,7 +203,7 @@ def _raw_lines(collector: Collector, path: Path, name: str) -> Iterator[bytes]:
                     collector.problem(name, "line or file is too large; the rest is not read", line=number)
                     return
                 yield line
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except BROKEN_GZIP as error:
             collector.problem(name, f"broken or truncated gzip, the rest is lost: {error}", line=number + 1)
 
 

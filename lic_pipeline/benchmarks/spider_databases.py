@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lic_pipeline.errors import RecordError
+from lic_pipeline.lake.inputs import other_kind
 from lic_pipeline.records import Json
 
 _DB_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -95,7 +96,9 @@ def _catalogue(path: Path) -> str:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)) as connection:
             creates = [str(sql).strip() for (sql,) in connection.execute(_CATALOGUE) if sql]
     except (sqlite3.Error, UnicodeError) as error:
-        raise RecordError(f"database/{path.parent.name}/{path.name} cannot be read: {error}", field="db_id") from error
+        with path.open("rb") as handle:
+            said = other_kind(handle.read(512)) or error
+        raise RecordError(f"database/{path.parent.name}/{path.name} cannot be read: {said}", field="db_id") from error
     if not creates:
         raise RecordError(f"database/{path.parent.name}/{path.name} holds no table", field="db_id")
     return "\n".join(f"{sql};" for sql in creates)

@@ -20,9 +20,14 @@ def dev(
     from lic_pipeline.cli.launch import prepare_instance
     from lic_pipeline.config import Home
     from lic_pipeline.errors import ConfigError
+    from resources.instance import open_instance
 
-    prepare_instance(Home.locate())
     program = os.path.join(os.path.dirname(sys.executable), "dagster")
     if not os.path.exists(program):
         raise ConfigError("the dagster command is not installed beside this Python; run `make dev` in a checkout")
+    home = Home.locate()
+    prepare_instance(home)
+    # The web server and the daemon would make the storage both at once, beside any `lic run`.
+    with open_instance(home.dagster):
+        pass
     os.execv(program, [program, "dev", "-m", "lic_pipeline.definitions", "--port", str(port), "--host", host])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -141,10 +140,12 @@ def launcher(home: Home) -> Iterator[Launcher]:
 
 def prepare_instance(home: Home) -> None:
     """Make the folder under LIC_HOME the DAGSTER_HOME of this process, with our settings unless it has its own."""
+    from lic_pipeline.lake.files import write_bytes
+
     home.prepare()
     settings = home.dagster / "dagster.yaml"
     if not settings.exists():
-        shutil.copyfile(instance_settings(), settings)
+        write_bytes(settings, instance_settings().read_bytes())
     os.environ["DAGSTER_HOME"] = str(home.dagster)
 
 

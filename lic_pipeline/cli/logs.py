@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from lic_pipeline.cli.output import print_json, say
+
 if TYPE_CHECKING:
     from lic_pipeline.config import Home
     from lic_pipeline.logs.outcome import Imported
@@ -51,16 +53,16 @@ def import_logs(
     imported = import_files(home, files, aliases, task, settings)
     _complain(imported)
     experiment = imported.experiment(name)
-    document: Row = {"schema": 1, **_summary(imported, experiment), "comparison": [], "measurement_artefact": []}
+    document: Row = {**_summary(imported, experiment), "comparison": [], "measurement_artefact": []}
     if imported.n_conversations:
         document |= _rescored(home, imported, experiment, differences)
     if as_json:
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        print_json(document)
     else:
         _print(document, sys.stdout)
     if imported.kinds or not imported.n_conversations:
         if not imported.n_conversations:
-            typer.echo("no conversation could be imported; nothing was rescored", err=True)
+            say("no conversation could be imported; nothing was rescored")
         raise typer.Exit(1)
 
 
@@ -83,7 +85,7 @@ def _complain(imported: Imported) -> None:
     from lic_pipeline.report.render import harmless
 
     for said in imported.complaints():
-        typer.echo(harmless(said), err=True)
+        say(harmless(said))
 
 
 def _summary(imported: Imported, experiment: str) -> Row:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from lic_pipeline.cli.output import say
 
 if TYPE_CHECKING:
     from lic_pipeline.metrics.rows import ScoreRows
@@ -31,13 +31,13 @@ def metrics(
     try:
         complaints = _show(_read(file), as_json)
     except LicError as error:
-        typer.echo(f"lic metrics: {error}", err=True)
+        say(f"lic metrics: {error}")
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        typer.echo("lic metrics: interrupted", err=True)
+        say("lic metrics: interrupted")
         raise typer.Exit(130) from None
     for complaint in complaints:
-        typer.echo(complaint, err=True)
+        say(complaint)
     if complaints:
         raise typer.Exit(1)
 
@@ -61,22 +61,16 @@ def _show(rows: ScoreRows, as_json: bool) -> list[str]:
 
 def _read(file: str) -> ScoreRows:
     from lic_pipeline.errors import InputError
+    from lic_pipeline.lake.inputs import input_lines, open_input, unpacked
     from lic_pipeline.metrics.rows import read_rows
 
     try:
-        with _opened(file) as handle:
-            return read_rows(handle)
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}; give a JSON Lines file or -") from error
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    if file == "-":
-        yield sys.stdin.buffer
-    else:
-        with Path(file).open("rb") as handle:
-            yield handle
+        if file == "-":
+            return read_rows(input_lines(unpacked(sys.stdin.buffer, "standard input"), "standard input"))
+        with open_input(Path(file)) as handle:
+            return read_rows(input_lines(handle, file))
+    except InputError as error:
+        raise InputError(f"{error}; give a JSON Lines file or -") from error
 
 
 def _complaints(rows: ScoreRows, cells: list[dict[str, object]]) -> list[str]:

@@ -109,12 +109,14 @@ def _require_roles(choice: Choice) -> None:
 
 
 def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:
+    from lic_pipeline.cli.unplayable import unplayable
     from lic_pipeline.simulation.estimate import BASIS
     from lic_pipeline.verification.planning import plan_for
 
     totals = ledger.totals()
     rows: list[dict[str, Any]] = []
     skipped = []
+    without: dict[str, list[str]] = {}
     for entry in choice.models:
         for task in choice.tasks:
             made = plan_for(home.lake, choice.experiment, task, entry)
@@ -122,12 +124,15 @@ def _document(home: Home, choice: Choice, ledger: Ledger) -> dict[str, Any]:
                 skipped.append(made.skipped)
             else:
                 rows += _rows(home, made, ledger, totals)
+                if names := unplayable(made):
+                    without[task] = names
     return {
         "experiment": choice.experiment.name,
         "settings": [str(setting) for setting in choice.experiment.settings],
         "runs": choice.experiment.runs,
         "basis": BASIS,
         "skipped": skipped,
+        "no_reference": without,
         "rows": rows,
         "total": _total(rows),
     }
@@ -139,6 +144,7 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.simulation.engine import Work
     from lic_pipeline.simulation.estimate import estimate
+    from lic_pipeline.simulation.plan import NO_SHARDS
     from lic_pipeline.verification.standing import NEVER_CALLED, open_by_reason
 
     work = Work(made, ledger, ConversationStore(home.lake, made.task.name, made.model.alias))
@@ -150,6 +156,9 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
     for setting, cost in costs.items():
         specs = [spec for spec in made.specs if spec.setting is setting]
         missing = Counter(reasons[s.conversation_id] for s in specs if s.conversation_id in reasons)
+        withheld = [spec for spec in made.withheld if spec.setting is setting]
+        if withheld:
+            missing[NO_SHARDS] += len(withheld)
         failed = Counter(
             work.states[s.conversation_id]
             for s in specs
@@ -162,8 +171,8 @@ def _rows(home: Home, made: Plan, ledger: Ledger, totals: Any) -> list[dict[str,
                 "model": made.model.alias,
                 "setting": str(setting),
                 "items": len(made.items),
-                "conversations": len(specs),
-                "done": len(specs) - missing.total() - failed.total(),
+                "conversations": len(specs) + len(withheld),
+                "done": len(specs) + len(withheld) - missing.total() - failed.total(),
                 "missing": dict(sorted((missing + failed).items())),
                 "calls": {role: share.calls for role, share in sorted(cost.roles.items())},
                 "prompt_tokens": 0 if cost.free else tokens[0],
@@ -216,6 +225,7 @@ _COLUMNS = ("task", "model", "setting", "items", "conversations", "done", "missi
 
 def _show(document: dict[str, Any], as_json: bool) -> None:
     from lic_pipeline.cli.output import print_json, print_table, say
+    from lic_pipeline.cli.unplayable import tell
 
     if as_json:
         print_json(document)
@@ -229,6 +239,8 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
             print(f"{basis}.")
     for reason in document["skipped"]:
         say(f"skipped: {reason}")
+    for task, names in document["no_reference"].items():
+        tell(task, names)
 
 
 def _line(row: dict[str, Any]) -> list[object]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from lic_pipeline.cli.unplayable import WAY_ON
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -65,11 +67,22 @@ def tell_missing(home: Home, choice: Choice, done: Done) -> bool:
     for reason, number in sorted(done.missing.items()):
         retried = reason.startswith("error:") or reason == NO_VERDICT
         way_on = "; lic retry --errors takes them up again" if retried else ""
+        if reason in _WAYS_ON:
+            way_on = f"; {_WAYS_ON[reason]}"
         print(f"missing: {number} of {done.planned} conversations: {reason}{way_on}", file=sys.stderr)
     if not done.planned and not done.skipped:
-        print("missing: no item can be evaluated; `lic import-shards FILE` brings shards for your own", file=sys.stderr)
+        print(
+            "missing: no item can be evaluated; `lic import-shards FILE` brings shards, -s FULL alone needs none",
+            file=sys.stderr,
+        )
         return True
     return bool(done.missing)
+
+
+_WAYS_ON = {
+    "no_reference": WAY_ON,
+    "no_shards": "FULL needs none, every other setting does; `lic import-shards FILE` brings them",
+}
 
 
 def tell_unusable(home: Home, task: str) -> None:
@@ -79,7 +92,8 @@ def tell_unusable(home: Home, task: str) -> None:
     from lic_pipeline.tables.items import PROBLEMS
 
     for reason, number in _unusable(home, task).items():
-        print(f"not used: {task}: {number} items: {reason}", file=sys.stderr)
+        where = "not used beyond FULL" if reason == "no_shards" else "not used"
+        print(f"{where}: {task}: {number} items: {reason}", file=sys.stderr)
     rows = read_partition(home.lake, PROBLEMS, {"layer": "benchmarks", "task": task}) or []
     for row in rows[:_NAMED]:
         problem = RecordProblem.model_validate({name: row[name] for name in RecordProblem.model_fields})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lic_pipeline.cli.options import AsJson, BudgetTokens, BudgetUsd, Connections, Models, Processes, Tasks, Yes
+from lic_pipeline.cli.output import say
 
 if TYPE_CHECKING:
     from lic_pipeline.cli.options import Choice
@@ -53,7 +54,7 @@ def retry(
     left = _failed(home, model, task, experiment)
     _show(failed, left, as_json)
     for reason, number in sorted(done.missing.items()):
-        typer.echo(f"missing: {number} of {done.planned} conversations: {reason}", err=True)
+        say(f"missing: {number} of {done.planned} conversations: {reason}")
     if done.missing:
         raise typer.Exit(1)
 

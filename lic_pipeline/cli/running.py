@@ -121,6 +121,7 @@ def _evaluate(
     from lic_pipeline.models.registry import get_model
     from lic_pipeline.simulation.drift import accept_drift
     from lic_pipeline.simulation.engine import Work
+    from lic_pipeline.simulation.plan import NO_SHARDS
     from lic_pipeline.verification.freshness import is_evaluated
     from lic_pipeline.verification.planning import plan_for
     from lic_pipeline.verification.standing import Partition, open_by_reason
@@ -129,7 +130,8 @@ def _evaluate(
     if plan.skipped is not None:
         done.skipped.append(plan.skipped)
         return
-    done.planned += len(plan.specs)
+    done.planned += len(plan.specs) + len(plan.withheld)
+    done.missing.update({NO_SHARDS: len(plan.withheld)} if plan.withheld else {})
     with open_ledger(home) as ledger:
         complete = is_evaluated(home, plan, ledger)
         _require_key_of_judge(home, plan, ledger)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from lic_pipeline.cli.options import LARGEST_BUDGET, Yes
+from lic_pipeline.cli.output import say
 
 if TYPE_CHECKING:
     from lic_pipeline.cli.score_judge import Terms
@@ -77,16 +78,16 @@ def score(
         produce = _producer(name, policy, judge, base, allow_weak_sandbox, jobs, source, terms)
         lines, missing = _run(source, output, produce)
     except LicError as error:
-        typer.echo(f"lic score: {error}", err=True)
+        say(f"lic score: {error}")
         raise typer.Exit(error.exit_code) from error
     except BrokenPipeError as error:
         _silence_stdout()
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
-        typer.echo("lic score: interrupted; no output file was written", err=True)
+        say("lic score: interrupted; no output file was written")
         raise typer.Exit(130) from error
     if missing:
-        typer.echo(f"lic score: {missing} of {lines} lines have no score; see their error field", err=True)
+        say(f"lic score: {missing} of {lines} lines have no score; see their error field")
         raise typer.Exit(1)
 
 
@@ -146,16 +147,13 @@ def _run(source: str, output: str | None, produce: Produce) -> tuple[int, int]:
 
 @contextmanager
 def _opened(source: str) -> Iterator[Iterable[bytes]]:
-    from lic_pipeline.errors import InputError
+    from lic_pipeline.lake.inputs import input_lines, open_input, unpacked
 
     if source == "-":
-        yield _readable(_standard_input(), "standard input")
+        yield input_lines(unpacked(_standard_input(), "standard input"), "standard input")
         return
-    try:
-        with Path(source).open("rb") as stream:
-            yield _readable(stream, source)
-    except (IsADirectoryError, FileNotFoundError, PermissionError) as error:
-        raise InputError(f"{source} cannot be read: {error.strerror or error}") from error
+    with open_input(Path(source)) as stream:
+        yield input_lines(stream, source)
 
 
 def _standard_input() -> BinaryIO:
@@ -168,15 +166,6 @@ def _standard_input() -> BinaryIO:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except (AttributeError, OSError, ValueError):  # what stands in for it is no file
         return sys.stdin.buffer
-
-
-def _readable(stream: BinaryIO, source: str) -> Iterator[bytes]:
-    from lic_pipeline.errors import InputError
-
-    try:
-        yield from stream
-    except OSError as error:
-        raise InputError(f"{source} cannot be read to its end: {error.strerror or error}") from error
 
 
 def _silence_stdout() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from lic_pipeline.cli.output import say
 
 if TYPE_CHECKING:
     from lic_pipeline.models.budget import Budget
@@ -79,7 +79,7 @@ def scoring_by_model(
         quiet = redirect_stdout(sys.stderr)
         with quiet, open_ledger(Home.locate().prepare()) as ledger, listening(_Shown()):
             done = score_judged(entry, ledger, budget, lines, scorer, write, connections=most, again=terms.again)
-        typer.echo(f"{done.calls:,} calls made to {entry.alias}{_spend(done)}", err=True)
+        say(f"{done.calls:,} calls made to {entry.alias}{_spend(done)}")
 
     return produce
 
@@ -106,7 +106,7 @@ class _Shown:
         if now - self._last >= SHOWN_EVERY_S:
             self._last = now
             done = f"{progress.finished:,} lines, {progress.calls:,} calls{_spend(progress)}"
-            typer.echo(f"  {progress.label}: {done}", err=True)
+            say(f"  {progress.label}: {done}")
 
 
 def _spend(progress: Progress) -> str:

@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lic_pipeline.cli.output import print_json, say
+from lic_pipeline.cli.unplayable import tell, without_reference
 from lic_pipeline.errors import InputError, UnknownNameError
 from lic_pipeline.lake.files import write_text
 from lic_pipeline.records import RecordProblem
@@ -48,10 +50,10 @@ def import_shards(
     done = merge(records)
     items = interpreted(records)
     for name in done.replaced:
-        typer.echo(f"warning: {name} was imported before with other content; it is replaced", err=True)
+        say(f"warning: {name} was imported before with other content; it is replaced")
     _tell(items, problems)
     if as_json:
-        typer.echo(json.dumps(_document(file, done, items, problems), ensure_ascii=False))
+        print_json(_document(file, done, items, problems))
     else:
         _table(items, done)
     if problems or any(item.outcome == "unusable" for item in items):
@@ -78,9 +80,9 @@ def export_shards(
         typer.echo(text, nl=False)
     else:
         write_text(output, text)
-    typer.echo(f"{count} records exported" + (f" to {output}" if output else ""), err=True)
+    say(f"{count} records exported" + (f" to {output}" if output else ""))
     if form == "released" and left:
-        typer.echo(f"{left} plain records are not in this form; export them with --format plain", err=True)
+        say(f"{left} plain records are not in this form; export them with --format plain")
 
 
 def _plain_lines(stored: Sequence[StoredRecord], task: str | None) -> tuple[str, int, int]:
@@ -104,16 +106,18 @@ def _check_task(task: str | None) -> None:
 
 def _tell(items: Sequence[Interpreted], problems: Sequence[RecordProblem]) -> None:
     for problem in problems:
-        typer.echo(str(problem), err=True)
+        say(str(problem))
     aside: Counter[tuple[str, str]] = Counter()
     for item in items:
         if item.outcome == "unusable":
             where = f" field {item.field!r}" if item.field else ""
-            typer.echo(f"unusable {item.record_id or '(no task_id)'}{where}: {item.reason}", err=True)
+            say(f"unusable {item.record_id or '(no task_id)'}{where}: {item.reason}")
         elif item.outcome == "set_aside":
             aside[item.task, item.reason] += 1
     for (name, reason), count in sorted(aside.items()):
-        typer.echo(f"set aside {count} records of {name}: {reason}", err=True)
+        say(f"set aside {count} records of {name}: {reason}")
+    for name in sorted({item.task for item in items}):
+        tell(name, without_reference(item.instruction for item in items if item.instruction and item.task == name))
 
 
 def _table(items: Sequence[Interpreted], done: Merge) -> None:
@@ -131,7 +135,6 @@ def _document(
     file: Path, done: Merge, items: Sequence[Interpreted], problems: Sequence[RecordProblem]
 ) -> dict[str, Any]:
     return {
-        "schema": 1,
         "file": str(file),
         "added": done.added,
         "unchanged": done.unchanged,
@@ -143,6 +146,7 @@ def _document(
                 "outcome": item.outcome,
                 "instruction_id": item.instruction.instruction_id if item.instruction else None,
                 "shards": len(item.sharded.shards) if item.sharded else 0,
+                "reference": item.instruction is not None and not without_reference([item.instruction]),
                 "field": item.field,
                 "reason": item.reason,
             }

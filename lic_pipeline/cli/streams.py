@@ -40,8 +40,10 @@ def secure_streams() -> None:
     """Make the streams of this process safe to use, whatever the shell did to them.
 
     A descriptor 0, 1 or 2 the shell closed is opened on the null device: the next file opened would get its number,
-    and what a library prints would go into it. Stdout writes what its encoding lacks with escapes.
+    and what a library prints would go into it. What the encoding of a terminal lacks is written in ASCII.
     """
+    from lic_pipeline.cli.plain_text import NAME
+
     for number in range(3):
         try:
             os.fstat(number)
@@ -50,9 +52,9 @@ def secure_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - lives as long as the process
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors=NAME)
     if not isinstance(sys.stderr, Messages):
         sys.stderr = Messages(sys.stderr)
 

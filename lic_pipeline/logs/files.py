@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zlib import error as ZlibError
 
-from lic_pipeline.errors import InputError, RecordError
+from lic_pipeline.errors import RecordError
+from lic_pipeline.lake.inputs import input_lines, open_input
 from lic_pipeline.logs.bullets import shard_texts
 from lic_pipeline.logs.names import SETTINGS, instruction_id, kind_of, task_named
 from lic_pipeline.logs.trace import read_trace
@@ -16,24 +15,14 @@ from lic_pipeline.records import Json, Setting
 from lic_pipeline.scoring.items import parse_object
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_GZIP = b"\x1f\x8b"
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Non-blank lines with their numbers from 1. Raises InputError naming the file when it cannot be read.
-
-    What a file holds, not its name, says whether it is gzipped.
-    """
-    try:
-        with path.open("rb") as plain:
-            packed = plain.peek(len(_GZIP)).startswith(_GZIP)
-            with gzip.GzipFile(fileobj=plain) if packed else plain as handle:
-                for number, raw in enumerate(handle, start=1):
-                    if raw.strip():
-                        yield number, raw
-    except (OSError, EOFError, ZlibError) as error:
-        said = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InputError(f"{path} cannot be read: {said}; nothing of it was imported, fetch it again") from error
+    """Non-blank lines with their numbers from 1. Raises InputError naming the file when it cannot be read."""
+    with open_input(path) as handle:
+        for number, raw in enumerate(input_lines(handle, str(path)), start=1):
+            if raw.strip():
+                yield number, raw
 
 
 def listed_shards(

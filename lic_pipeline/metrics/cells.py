@@ -149,7 +149,7 @@ def read_pairs(connection: duckdb.DuckDBPyConnection, cells: dict[Cell, CellValu
     """All pairs; those that may not be compared carry the reason instead of values."""
     rows = connection.execute(
         "SELECT experiment, condition, task, model, setting, full_condition, P, full_P,"
-        " signature, full_signature, reason"
+        " signature, full_signature, reason, within"
         " FROM setting_pairs ORDER BY experiment, condition, task, model, setting"
     ).fetchall()
     return [_pair(cells, Cell(*row[:5]), *row[5:]) for row in rows]
@@ -164,8 +164,10 @@ def _pair(
     signature: str,
     full_signature: str | None,
     reason: str | None,
+    within: bool,
 ) -> Pair:
-    differs = ", ".join(differing(signature, full_signature or "", _NOT_COMPARED)) if full_signature else ""
+    allowed = _NOT_COMPARED | {"items"} if within else _NOT_COMPARED
+    differs = ", ".join(differing(signature, full_signature or "", allowed)) if full_signature else ""
     if reason is None and differs:
         reason = f"signatures differ in {differs}"
     if reason is not None or p is None or full_p is None or full_condition is None:

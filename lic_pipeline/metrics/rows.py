@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from lic_pipeline.errors import plain_words
 from lic_pipeline.metrics.statistics import IntArray
 from lic_pipeline.signatures import build
 
@@ -84,6 +85,8 @@ def _checked(raw: bytes, first: bool) -> tuple[str, str, str, str, str, float | 
         raise ValueError(f"not a JSON object ({error.msg} at column {error.colno})") from None
     except RecursionError:
         raise ValueError("not a JSON object (nested too deeply)") from None
+    except ValueError as error:
+        raise ValueError(f"not a JSON object ({plain_words(error)})") from None
     if not isinstance(row, dict):
         raise ValueError("not a JSON object")
     for name in _FIELDS:

@@ -115,6 +115,7 @@ DEGRADATION_BY_TASK = TableSpec(
         count("n_target", "target N"),
         count("full_n_target", "target N of FULL", True),
         count("n_common", "instructions scored in both"),
+        count("full_n_instructions", "instructions of FULL; more than the setting's where some have no shards", True),
         points("P", "P of the setting"),
         points("full_P", "P of FULL"),
         Column("ratio", "float", "setting P / FULL P, percent", nullable=True, minimum=0),

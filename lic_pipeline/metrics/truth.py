@@ -52,8 +52,9 @@ class CellTruth:
 def plan_truth(plan: Plan, persona: Persona, menus: Mapping[str, Menu]) -> list[CellTruth]:
     """Truth of every setting of a persona's plan. Items without a menu are not in it, as they are in no score."""
     cells = []
-    names = [name for name in plan.items if name in menus]
+    held = {(spec.setting, spec.instruction_id) for spec in plan.specs}
     for setting in plan.experiment.settings_for(plan.task.name):
+        names = [name for name in plan.items if name in menus and (setting, name) in held]
         laws = [
             run_law(persona, plan.task.kind, plan.task.name, setting, name, menus[name], _shards(plan, name))
             for name in names
@@ -64,7 +65,7 @@ def plan_truth(plan: Plan, persona: Persona, menus: Mapping[str, Menu]) -> list[
 
 
 def _shards(plan: Plan, name: str) -> int:
-    return len(plan.items[name].sharded.shards)
+    return len(plan.items[name].shards)
 
 
 def _cell(plan: Plan, setting: Setting, laws: Sequence[Law]) -> CellTruth:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 from pydantic import ValidationError
 
-from lic_pipeline.errors import ConfigError, StorageError, problems_told
+from lic_pipeline.errors import ConfigError, problems_told
 from lic_pipeline.lake.files import write_text
+from lic_pipeline.lake.locks import locked
 from lic_pipeline.models.registry import ModelEntry, load_models, registry, user_registry
 from lic_pipeline.records import Json
 
@@ -26,17 +28,20 @@ def add_entry(fields: Mapping[str, Json]) -> tuple[ModelEntry, Path]:
         raise ConfigError(problems_told(error)) from error
     if entry.is_persona:
         raise ConfigError("sim/... names the calibration personas; they live in data/personas.yaml")
+    path = user_registry()
+    _with_entry(path, fields, entry)  # what is refused leaves no lock behind
+    with locked(path, "adding models to"):
+        write_text(path, _with_entry(path, fields, entry))
+    return entry, path
+
+
+def _with_entry(path: Path, fields: Mapping[str, Json], entry: ModelEntry) -> str:
+    """The file as it would be. Raises ConfigError where it cannot be extended."""
     if entry.alias in registry():
         raise ConfigError(f"alias {entry.alias!r} is already in use; choose another with --alias")
-    path = user_registry()
     text = _extended(path, fields)
     _require_readable(path, text, entry)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{path.parent} cannot be created ({error.strerror or error})") from error
-    write_text(path, text)
-    return entry, path
+    return text
 
 
 def _extended(path: Path, fields: Mapping[str, Json]) -> str:
@@ -50,7 +55,7 @@ def _extended(path: Path, fields: Mapping[str, Json]) -> str:
 
 def _require_readable(path: Path, text: str, entry: ModelEntry) -> None:
     """The file as it would be must hold the entry: a list in another style cannot be appended to."""
-    probe = path.with_name(f".{path.name}.probe")
+    probe = path.with_name(f".{path.name}.{uuid.uuid4().hex}.probe")
     try:
         probe.parent.mkdir(parents=True, exist_ok=True)
         probe.write_text(text, encoding="utf-8")

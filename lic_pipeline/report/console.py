@@ -96,7 +96,7 @@ def _reliability(
                 number(drop["drop_points"]) if drop else DASH,
                 number(drop["ratio"]) if drop else DASH,
                 row["n_missing"],
-                note(row),
+                "; ".join(part for part in (note(row), shared_with_full(row, drop)) if part),
             ],
         )
     return table
@@ -123,6 +123,14 @@ def _against_full(rows: Sequence[Row], several: bool) -> Table:
             ],
         )
     return table
+
+
+def shared_with_full(row: Row, drop: Row | None) -> str:
+    """How many of FULL's instructions the comparison is over, where the setting cannot hold all (some lack shards)."""
+    of_full = drop and drop.get("full_n_instructions")
+    if not drop or not of_full or not drop["n_common"] or of_full <= row["n_instructions"]:
+        return ""
+    return f"compared with FULL over {drop['n_common']} of its {of_full} instructions"
 
 
 def against_full(row: Row) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lic_pipeline.errors import RecordError
+from lic_pipeline.errors import RecordError, plain_words
 from lic_pipeline.records import Json, Reply, ToolCall
 
 _BOM = b"\xef\xbb\xbf"
@@ -37,7 +38,7 @@ def parse_object(raw: bytes) -> Mapping[str, Json]:
     except RecursionError as error:
         raise RecordError("is nested too deeply") from error
     except ValueError as error:
-        raise RecordError(f"holds a number that is too long ({error})") from error
+        raise RecordError(f"cannot be read: {plain_words(error)}") from error
     if not isinstance(value, dict):
         raise RecordError("is no JSON object")
     return value
@@ -91,6 +92,27 @@ def read_reply(fields: Mapping[str, Json]) -> Reply | None:
     if not text and isinstance(refusal, str):
         text = refusal
     return Reply(text=valid_text(text), tool_calls=_tool_calls(value.get("tool_calls")))
+
+
+def misnamed_reply(fields: Mapping[str, Json]) -> str | None:
+    """The field that seems to hold the reply of a line without ``response``; None when there is none."""
+    return next((name for name, value in fields.items() if _plain_name(name) in _REPLY_NAMES and value), None)
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name).lower()
+
+
+_REPLY_NAMES = frozenset(
+    _plain_name(name)
+    for name in (
+        "response", "responses", "model_response", "assistant_response", "llm_response", "completion", "completions",
+        "model_completion", "output", "outputs", "model_output", "output_text", "text", "prediction", "predictions",
+        "predicted", "pred", "generation", "generations", "generated", "generated_text", "reply", "model_reply",
+        "content", "message", "choices", "hypothesis", "model_answer", "resps",
+    )
+)  # fmt: skip
+"""What other tools call a reply, and ours spelt otherwise."""
 
 
 def _content(content: Json) -> str:

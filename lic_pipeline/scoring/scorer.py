@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from lic_pipeline.errors import RecordError
+from lic_pipeline.errors import RecordError, plain_words
 from lic_pipeline.records import Extraction, Instruction, Json, Policy, Reply, Rung, Verdict
-from lic_pipeline.scoring.items import given_answer, item_id, parse_object, read_reply
+from lic_pipeline.scoring.items import given_answer, item_id, misnamed_reply, parse_object, read_reply
 from lic_pipeline.tasks.text import unanswered
 
 OutputLine = dict[str, Json]
@@ -68,14 +68,14 @@ class LineScorer:
         try:
             fields = parse_object(raw)
             given_id = item_id(fields, number)
-            return self._score(given_id, fields)
+            return self._score(given_id, fields, number)
         except RecordError as error:
             reason = f"{error.field} {error.reason}" if error.field else error.reason
             return bad_line(given_id, number, reason)
         except Exception as error:
-            return bad_line(given_id, number, f"cannot be scored, {type(error).__name__}: {error}"[:500])
+            return bad_line(given_id, number, f"cannot be scored, {type(error).__name__}: {plain_words(error)}"[:500])
 
-    def _score(self, given_id: Json, fields: Mapping[str, Json]) -> OutputLine:
+    def _score(self, given_id: Json, fields: Mapping[str, Json], number: int) -> OutputLine:
         instruction = self.task.score_item(fields, self.base)
         answer = given_answer(fields)
         if answer is not None:
@@ -84,7 +84,8 @@ class LineScorer:
         else:
             reply = read_reply(fields)
             if reply is None:
-                return self._line(given_id, Verdict(score=None, verdict="no_answer", error="no_response"), None)
+                verdict = Verdict(score=None, verdict="no_answer", error=_no_response(fields, number))
+                return self._line(given_id, verdict, None)
             extraction = self.task.extract(reply, instruction, self.policy)
         if extraction.answer is None:
             return self._line(given_id, unanswered(extraction), extraction)
@@ -102,7 +103,7 @@ class LineScorer:
             "score": verdict.score,
             "correct": None if verdict.score is None else verdict.correct,
             "extraction": None if extraction is None else str(extraction.rung),
-            "verdict": None if verdict.error == "no_response" else verdict.verdict,
+            "verdict": None if extraction is None else verdict.verdict,
             "detail": detail,
             "error": verdict.error,
             "signature": self._signed(detail),
@@ -111,6 +112,14 @@ class LineScorer:
     def _signed(self, detail: Mapping[str, Json]) -> str:
         extra = [f"{key}:{detail[key]}" for key in _SIGNED_DETAILS if isinstance(detail.get(key), str)]
         return "|".join([self.signature, *extra])
+
+
+def _no_response(fields: Mapping[str, Json], number: int) -> str:
+    """Nothing was received; where the reply seems to stand under another name, which one."""
+    seen = misnamed_reply(fields)
+    if seen is None:
+        return "no_response"
+    return f"no_response: line {number} has {seen!r} where response should be; rename that field to response"
 
 
 def bad_line(given_id: Json, number: int, reason: str) -> OutputLine:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from lic_pipeline.errors import plain_words
 from lic_pipeline.scoring.scorer import LineScorer, OutputLine, bad_line
 
 _AHEAD = 8
@@ -45,7 +46,7 @@ def encode(line: OutputLine) -> bytes:
         text = _ENCODER.encode(line)
     except (TypeError, ValueError, RecursionError) as error:
         number = line.get("line") or 0
-        text = json.dumps({**bad_line(None, number, ""), "error": f"the result is no valid JSON: {error}"})
+        text = json.dumps({**bad_line(None, number, ""), "error": f"the result is no valid JSON: {plain_words(error)}"})
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:

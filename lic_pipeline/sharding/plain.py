@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from lic_pipeline.benchmarks.fields import need_id, need_list, need_object, need_text
 from lic_pipeline.errors import RecordError
-from lic_pipeline.records import Instruction, Json, Provenance, ShardedInstruction
+from lic_pipeline.records import IMPORTED, Instruction, Json, Provenance, ShardedInstruction
 from lic_pipeline.sharding.shardlists import shards_for
 
 _NEEDS: dict[str, tuple[tuple[str, str, type], ...]] = {
@@ -60,7 +60,7 @@ def parse_plain(
         task=task,
         benchmark=str(record.get("benchmark") or "own"),
         text=need_text(record, "instruction"),
-        source="imported",
+        source=IMPORTED,
         **parts,
     )
     return instruction, _sharded(record, instruction)

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock
-
 from lic_pipeline.benchmarks.rawfiles import Collector, array_rows, line_rows
 from lic_pipeline.config import Home
 from lic_pipeline.errors import InputError, StorageError
 from lic_pipeline.lake.files import write_text
+from lic_pipeline.lake.inputs import open_input
+from lic_pipeline.lake.locks import locked
 from lic_pipeline.records import RecordProblem
 
 Form = Literal["released", "plain"]
-_LOCK_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ def read_records_file(path: Path, task: str | None = None) -> tuple[list[StoredR
         raise InputError(f"{path} is no file")
     collector = Collector(path.parent)
     try:
-        start = path.read_bytes()[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        with open_input(path) as handle:
+            start = handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         reader = array_rows if start == b"[" else line_rows
         rows = list(reader(collector, path, path.name))
     except OSError as error:
@@ -86,12 +86,8 @@ def merge(records: Sequence[StoredRecord], home: Home | None = None) -> Merge:
     Raises StorageError when the store cannot be read or written.
     """
     path = _path(home)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock"), timeout=_LOCK_SECONDS):
-            return _merge(records, path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+    with locked(path, "importing into"):
+        return _merge(records, path)
 
 
 def stored_records(home: Home | None = None) -> list[StoredRecord]:

@@ -146,7 +146,7 @@ def _question(item: Approved, reply: int) -> tuple[int, int]:
 
 def _user_tokens(plan: Plan, item: Approved, setting: Setting) -> list[int]:
     """Tokens of each user message, in order."""
-    task, instruction, shards = plan.task, item.instruction, item.sharded.shards
+    task, instruction, shards = plan.task, item.instruction, item.shards
     if setting is Setting.FULL:
         return [estimate_texts([task.full_message(instruction)])]
     if setting in SINGLE_TURN:

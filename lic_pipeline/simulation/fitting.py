@@ -36,10 +36,11 @@ def misfits(plan: Plan) -> dict[str, str]:
 
 def prompt_tokens(task: Task, item: Approved) -> int:
     """Estimated tokens of the longest of: the full message, all shards at once, all shards one by one."""
-    instruction, shards = item.instruction, item.sharded.shards
-    forms = (
-        [task.full_message(instruction)],
-        [task.concat_message(instruction, shards)],
-        [task.shard_message(instruction, shard) for shard in shards],
-    )
+    instruction, shards = item.instruction, item.shards
+    forms = [[task.full_message(instruction)]]
+    if shards:
+        forms += [
+            [task.concat_message(instruction, shards)],
+            [task.shard_message(instruction, shard) for shard in shards],
+        ]
     return estimate_texts([task.system_prompt(instruction)]) + max(estimate_texts(form) for form in forms)

@@ -34,13 +34,23 @@ class IdentityBuilder:
         self._menus: dict[str, str] = {}
 
     def conversation_id(
-        self, instruction: Instruction, sharded: ShardedInstruction, setting: Setting, run: int, order: tuple[int, ...]
+        self,
+        instruction: Instruction,
+        sharded: ShardedInstruction | None,
+        setting: Setting,
+        run: int,
+        order: tuple[int, ...],
     ) -> str:
         """Id of a conversation that starts from scratch."""
         return digest(canonical_json(self.fields(instruction, sharded, setting, run, order)))
 
     def fields(
-        self, instruction: Instruction, sharded: ShardedInstruction, setting: Setting, run: int, order: tuple[int, ...]
+        self,
+        instruction: Instruction,
+        sharded: ShardedInstruction | None,
+        setting: Setting,
+        run: int,
+        order: tuple[int, ...],
     ) -> dict[str, Json]:
         """The named fields that are hashed, for ``lic plan --explain``."""
         fields: dict[str, Json] = {
@@ -109,7 +119,7 @@ class IdentityBuilder:
         return fields
 
     def _visible_hash(
-        self, instruction: Instruction, sharded: ShardedInstruction, setting: Setting, order: tuple[int, ...]
+        self, instruction: Instruction, sharded: ShardedInstruction | None, setting: Setting, order: tuple[int, ...]
     ) -> str:
         key = (instruction.instruction_id, setting, order)
         if key not in self._visible:
@@ -118,11 +128,11 @@ class IdentityBuilder:
         return self._visible[key]
 
     def _user_texts(
-        self, instruction: Instruction, sharded: ShardedInstruction, setting: Setting, order: Sequence[int]
+        self, instruction: Instruction, sharded: ShardedInstruction | None, setting: Setting, order: Sequence[int]
     ) -> list[str]:
         if setting is Setting.FULL:
             return [self.task.full_message(instruction)]
-        by_id = {shard.shard_id: shard for shard in sharded.shards}
+        by_id = {shard.shard_id: shard for shard in sharded.shards} if sharded is not None else {}
         shards = [by_id[shard_id] for shard_id in order]
         if setting in SINGLE_TURN:
             return [self.task.concat_message(instruction, shards)]

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lic_pipeline.models.registry import ModelEntry
-from lic_pipeline.records import DERIVED, Instruction, Json, Setting, Shard, ShardedInstruction
+from lic_pipeline.models.request import canonical_json, digest
+from lic_pipeline.records import DERIVED, IMPORTED, Instruction, Json, Setting, Shard, ShardedInstruction
 from lic_pipeline.seeding import seeded_order, shuffled
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.identity import IdentityBuilder
@@ -17,14 +18,24 @@ from lic_pipeline.simulation.signature import cell_signature
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
 
+NO_SHARDS = "no_shards"
+"""Why a conversation of an item without shards cannot be held in a setting that needs them."""
+
+NEED_NO_SHARDS = frozenset({Setting.FULL})
+
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """One approved item: the instruction, its shards, and why it is approved."""
+    """One approved item: the instruction, its shards, and why it is approved; without shards, for FULL only."""
 
     instruction: Instruction
-    sharded: ShardedInstruction
+    sharded: ShardedInstruction | None
     approval: str
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """Its shards in order; none where nobody cut it."""
+        return () if self.sharded is None else self.sharded.shards
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,10 @@ class Family:
 
 @dataclass(frozen=True)
 class Plan:
-    """All conversations of one experiment, task and model, in order; ``signatures`` per setting."""
+    """All conversations of one experiment, task and model, in order; ``signatures`` per setting.
+
+    ``withheld``: those the experiment wants and nobody can hold, of items without shards in settings that need them.
+    """
 
     experiment: Experiment
     task: Task
@@ -62,6 +76,7 @@ class Plan:
     families: tuple[Family, ...]
     signatures: Mapping[Setting, str]
     skipped: str | None = None
+    withheld: tuple[ConversationSpec, ...] = ()
 
     @property
     def specs(self) -> tuple[ConversationSpec, ...]:
@@ -83,11 +98,11 @@ class Plan:
                 "conversation_id": spec.conversation_id,
                 "parent_id": spec.parent_id,
                 "content": contents[spec.instruction_id],
-                "n_shards": len(self.items[spec.instruction_id].sharded.shards),
+                "n_shards": len(self.items[spec.instruction_id].shards),
                 "approval": self.items[spec.instruction_id].approval,
                 "signature": self.signatures[spec.setting],
             }
-            for spec in self.specs
+            for spec in (*self.specs, *self.withheld)
         ]
 
 
@@ -96,20 +111,51 @@ def make_plan(
 ) -> Plan:
     """The plan of one partition. Items follow one seeded order per task; ``limit`` takes its first K."""
     task = get_task(task_name)
-    by_id = {item.instruction.instruction_id: item for item in approved}
-    order = seeded_order(list(by_id), experiment.seed, task_name)[: experiment.limit]
-    items = {name: by_id[name] for name in order}
+    items = _chosen(experiment, task_name, approved)
     skipped = _skip_reason(experiment, task_name, model)
     settings = experiment.settings_for(task_name)
     builder = IdentityBuilder(experiment, task, model, purpose)
     families: list[Family] = []
-    if skipped is None:
-        for name, item in items.items():
-            for setting in settings:
-                if setting not in DERIVED:
-                    families += [_family(builder, item, name, setting, r, settings) for r in range(experiment.runs)]
-    signatures = {s: cell_signature(experiment, task, model, s, items) for s in settings}
-    return Plan(experiment, task, model, items, tuple(families), signatures, skipped)
+    withheld: list[ConversationSpec] = []
+    for name, item in items.items() if skipped is None else ():
+        for setting in settings:
+            if not _can_be_held(item, setting):
+                withheld += [_never_held(builder, name, setting, run) for run in range(experiment.runs)]
+            elif setting not in DERIVED:
+                families += [_family(builder, item, name, setting, r, settings) for r in range(experiment.runs)]
+    held = {s: [name for name, item in items.items() if _can_be_held(item, s)] for s in settings}
+    signatures = {s: cell_signature(experiment, task, model, s, held[s]) for s in settings}
+    return Plan(experiment, task, model, items, tuple(families), signatures, skipped, tuple(withheld))
+
+
+def eligible(experiment: Experiment, task_name: str, approved: Sequence[Approved]) -> list[Approved]:
+    """The items an experiment takes: all with shards; without, those people imported, and any where FULL is all.
+
+    A benchmark of which a tenth is sharded would otherwise cost ten times as much in FULL, compared with nothing.
+    """
+    full_alone = all(setting in NEED_NO_SHARDS for setting in experiment.settings_for(task_name))
+    return [item for item in approved if item.shards or full_alone or item.instruction.source == IMPORTED]
+
+
+def _chosen(experiment: Experiment, task_name: str, approved: Sequence[Approved]) -> dict[str, Approved]:
+    """The first of the seeded order; items without shards come last, so that they displace none that has some."""
+    by_id = {item.instruction.instruction_id: item for item in eligible(experiment, task_name, approved)}
+    order = seeded_order(list(by_id), experiment.seed, task_name)
+    order.sort(key=lambda name: not by_id[name].shards)
+    return {name: by_id[name] for name in order[: experiment.limit]}
+
+
+def _can_be_held(item: Approved, setting: Setting) -> bool:
+    return bool(item.shards) or setting in NEED_NO_SHARDS
+
+
+def _never_held(builder: IdentityBuilder, name: str, setting: Setting, run: int) -> ConversationSpec:
+    """A place in the manifest under an id no conversation has: what it would show is not known without shards."""
+    task, model, seed = builder.task.name, builder.model.alias, builder.experiment.seed
+    place = [NO_SHARDS, builder.purpose, task, model, name, str(setting), run, seed]
+    return ConversationSpec(
+        digest(canonical_json(place)), builder.purpose, task, model, setting, name, run, seed, ()
+    )  # fmt: skip
 
 
 def _skip_reason(experiment: Experiment, task_name: str, model: ModelEntry) -> str | None:
@@ -140,7 +186,7 @@ def _family(
 
 
 def _shard_order(item: Approved, setting: Setting, seed: int, run: int) -> tuple[int, ...]:
-    ids = [shard.shard_id for shard in item.sharded.shards]
+    ids = [shard.shard_id for shard in item.shards]
     if setting is not Setting.SHUFFLE_CONCAT:
         return tuple(ids)
     instruction = item.instruction
@@ -150,5 +196,5 @@ def _shard_order(item: Approved, setting: Setting, seed: int, run: int) -> tuple
 
 def shards_in_order(item: Approved, order: Sequence[int]) -> tuple[Shard, ...]:
     """The item's shards in the order of the given ids."""
-    by_id = {shard.shard_id: shard for shard in item.sharded.shards}
+    by_id = {shard.shard_id: shard for shard in item.shards}
     return tuple(by_id[shard_id] for shard_id in order)

@@ -105,12 +105,12 @@ SHARDED_INSTRUCTIONS = register(
 APPROVED_INSTRUCTIONS = register(
     TableSpec(
         "approved_instructions",
-        "One sharded instruction and whether it may be evaluated.",
+        "One instruction and whether it may be evaluated; without shards in FULL only.",
         (
             _ID,
             _TASK,
-            Column("n_shards", "int", "Number of shards", minimum=1),
-            Column("approval", "string", "reviewed, verified, released, authored, pending or rejected:<reason>"),
+            Column("n_shards", "int", "Number of shards, 0 = none", minimum=0),
+            Column("approval", "string", "reviewed, verified, released, authored, unsharded, pending or rejected"),
             Column("warnings", "json", "Warnings of the static checks; they exclude nothing by themselves"),
             _STATUS,
         ),

@@ -22,10 +22,10 @@ MANIFESTS = register(
             Column("conversation_id", "string", "Conversation"),
             Column("parent_id", "string", "Conversation it continues", nullable=True),
             Column("content", "string", "Version of the instruction: hash of its text and context", nullable=True),
-            Column("n_shards", "int", "Shards of the instruction", minimum=1),
+            Column("n_shards", "int", "Shards of the instruction, 0 = none", minimum=0),
             Column("approval", "string", "Why the item is approved"),
             Column("signature", "string", "What its score will depend on"),
-            Column("unanswerable", "string", "Why no run would hold it: context, no_reference", nullable=True),
+            Column("unanswerable", "string", "Why no run holds it: context, no_reference, no_shards", nullable=True),
         ),
         ("experiment", "conversation_id"),
     )

@@ -60,7 +60,7 @@ PLANNED = register(
         columns=(
             *IDENTITY,
             Column("signature", "string", "what the score will depend on, field:value joined by |"),
-            Column("unanswerable", "string", "why no run would hold it: context, no_reference", nullable=True),
+            Column("unanswerable", "string", "why no run holds it: context, no_reference, no_shards", nullable=True),
         ),
         key=("experiment", "conversation_id"),
     )

@@ -11,13 +11,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lic_pipeline.records import Shard, ShardedInstruction
-from lic_pipeline.simulation.plan import Approved
+from lic_pipeline.simulation.plan import NO_SHARDS, Approved
 from lic_pipeline.tables.items import OK
 from lic_pipeline.verification.gold import instruction_of
 
-APPROVED = frozenset({"reviewed", "verified", "released", "authored"})
+UNSHARDED = "unsharded"
+"""Nobody cut it into shards, so there is nothing to approve: it is evaluated in FULL, which shows it whole."""
+
+APPROVED = frozenset({"reviewed", "verified", "released", "authored", UNSHARDED})
 FEWEST_SHARDS = 2
 """One shard cannot be revealed bit by bit; the pipeline that makes shards wants three."""
+
+
+_NONE = f"quarantined:{NO_SHARDS}"
 
 
 def sharded_rows(
@@ -45,7 +51,7 @@ def sharded_rows(
 
 def _shard_status(found: ShardedInstruction | None) -> str:
     if found is None:
-        return "quarantined:no_shards"
+        return _NONE
     if len(found.shards) < FEWEST_SHARDS:
         return "quarantined:too_few_shards"
     if any(not shard.text.strip() for shard in found.shards):
@@ -56,19 +62,24 @@ def _shard_status(found: ShardedInstruction | None) -> str:
 
 
 def approval_rows(sharded: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of ``approved_instructions`` for the items whose shards are ``ok``."""
-    return [
-        {
-            "instruction_id": row["instruction_id"],
-            "task": row["task"],
-            "n_shards": row["n_shards"],
-            "approval": row["provenance"] if row["provenance"] in APPROVED else "pending",
-            "warnings": "[]",
-            "status": OK if row["provenance"] in APPROVED else "quarantined:pending",
-        }
-        for row in sharded
-        if row["status"] == OK
-    ]
+    """Rows of ``approved_instructions``: items whose shards are ``ok``, and those that have none, for FULL only."""
+    rows = []
+    for row in sharded:
+        if row["status"] not in (OK, _NONE):
+            continue
+        approval = UNSHARDED if row["status"] == _NONE else row["provenance"]
+        approved = approval in APPROVED
+        rows.append(
+            {
+                "instruction_id": row["instruction_id"],
+                "task": row["task"],
+                "n_shards": row["n_shards"],
+                "approval": approval if approved else "pending",
+                "warnings": "[]",
+                "status": OK if approved else "quarantined:pending",
+            }
+        )
+    return rows
 
 
 def approved_items(
@@ -87,7 +98,9 @@ def approved_items(
     return items
 
 
-def _sharded_of(row: Mapping[str, Any]) -> ShardedInstruction:
+def _sharded_of(row: Mapping[str, Any]) -> ShardedInstruction | None:
+    if not row["n_shards"]:
+        return None
     return ShardedInstruction(
         instruction_id=row["instruction_id"],
         task=row["task"],

@@ -32,13 +32,13 @@ from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.verification.library import references_hash, wanted_versions
 from lic_pipeline.verification.planning import manifest_is, manifest_partition, read_manifest
 
-GATE_VERSION = 1
+GATE_VERSION = 2
 """Raised by hand whenever the gates of items would decide differently about the same files."""
 
 SCORING_VERSION = 1
 """Raised by hand whenever rows of the scoring stage would come out differently from the same input."""
 
-METRICS_VERSION = 5
+METRICS_VERSION = 6
 """Raised by hand whenever the metric tables or the report would come out differently from the same scores."""
 
 

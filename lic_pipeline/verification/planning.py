@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.models.registry import ModelEntry
-from lic_pipeline.records import Json
+from lic_pipeline.records import Json, Setting
 from lic_pipeline.simulation.experiment import Experiment
 from lic_pipeline.simulation.fitting import unanswerable
-from lic_pipeline.simulation.plan import Approved, Plan, make_plan
+from lic_pipeline.simulation.plan import NO_SHARDS, Approved, Plan, eligible, make_plan
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, SHARDED_INSTRUCTIONS
 from lic_pipeline.tables.runs import MANIFESTS
 from lic_pipeline.verification.approval import approved_items
@@ -30,9 +30,17 @@ def load_approved(lake: Path, task: str) -> list[Approved]:
 _LAYERS = (INSTRUCTIONS, SHARDED_INSTRUCTIONS, APPROVED_INSTRUCTIONS)
 
 
-def plan_for(lake: Path, experiment: Experiment, task: str, model: ModelEntry) -> Plan:
-    """The plan of one partition from what the lake holds now."""
-    return make_plan(experiment, task, model, load_approved(lake, task))
+def plan_for(
+    lake: Path, experiment: Experiment, task: str, model: ModelEntry, settings: Collection[Setting] | None = None
+) -> Plan:
+    """The plan of one partition from what the lake holds now; ``settings``: only these of the experiment's."""
+    approved = load_approved(lake, task)
+    if settings is not None:
+        # Which items are taken is for the whole experiment to say, whatever part of it is carried out.
+        approved = eligible(experiment, task, approved)
+        kept = tuple(setting for setting in experiment.settings if setting in settings)
+        experiment = experiment.model_copy(update={"settings": kept})
+    return make_plan(experiment, task, model, approved)
 
 
 def manifest_partition(experiment: str, task: str, model: str) -> dict[str, str]:
@@ -57,8 +65,10 @@ def manifest_is(plan: Plan, rows: list[dict[str, Any]] | None) -> bool:
 
 
 def _rows(plan: Plan) -> list[dict[str, Json]]:
-    never = unanswerable(plan)
-    return [{**row, "unanswerable": never.get(row["instruction_id"])} for row in plan.manifest_rows()]
+    never = {spec.conversation_id: NO_SHARDS for spec in plan.withheld}
+    reasons = unanswerable(plan)
+    never |= {s.conversation_id: reasons[s.instruction_id] for s in plan.specs if s.instruction_id in reasons}
+    return [{**row, "unanswerable": never.get(row["conversation_id"])} for row in plan.manifest_rows()]
 
 
 def _bare(row: Mapping[str, Any]) -> dict[str, Any]:

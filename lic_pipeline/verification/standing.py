@@ -19,6 +19,7 @@ from lic_pipeline.models.ledger.ledger import Ledger
 from lic_pipeline.models.ledger.records import DONE, OPEN, CallTotals
 from lic_pipeline.simulation.engine import Work
 from lic_pipeline.simulation.fitting import unanswerable
+from lic_pipeline.simulation.plan import NO_SHARDS
 from lic_pipeline.tables.runs import JUDGEMENTS, MANIFESTS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.verification.planning import manifest_partition, read_manifest
@@ -28,7 +29,7 @@ UNFINISHED = "unfinished"
 NOT_IN_LAKE = "not_in_lake"
 """Finished by the ledger, but its row is gone from the lake: the next run replays it without a call."""
 
-NEVER_CALLED = frozenset({NOT_IN_LAKE, "no_reference", "context"})
+NEVER_CALLED = frozenset({NOT_IN_LAKE, NO_SHARDS, "no_reference", "context"})
 """Reasons why an open conversation will cost no call."""
 
 

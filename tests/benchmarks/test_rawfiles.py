@@ -66,6 +66,26 @@ def test_gzip_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     assert _read(tmp_path, name, gzip.compress(b'{"n": 1}\n')) == ([1], [])
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.json.gz"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "it is a Git LFS pointer; "),
+        ('[{"n": 1}]'.encode("utf-16"), "it is UTF-16 text; save it as UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    numbers, problems = _read(tmp_path, name, gzip.compress(content) if name.endswith("gz") else content)
+    assert numbers == []
+    assert len(problems) == 1
+    assert problems[0][1].startswith(f"{name}: {said}")
+
+
+def test_a_packed_array_is_read(tmp_path: Path) -> None:
+    assert _read(tmp_path, "x.json", gzip.compress(b'[{"n": 1},\n{"n": 2}]')) == ([1, 2], [])
+    assert "truncated gzip" in _read(tmp_path, "x.json", gzip.compress(b'[{"n": 1}]' * 999)[:-9])[1][0][1]
+
+
 def test_rows_before_the_end_of_a_truncated_gzip_survive(tmp_path: Path) -> None:
     packed = gzip.compress(b"".join(b'{"n": %d}\n' % n for n in range(20_000)))
     numbers, problems = _read(tmp_path, "x.jsonl.gz", packed[: len(packed) // 2])

@@ -13,6 +13,7 @@ from support.fault_server import FaultServer
 from support.lic_command import PROGRAM, SMALL, Lic
 from support.plans import entry_at, math_plan
 
+from lic_pipeline.cli import plain_text
 from lic_pipeline.cli.progress import Display, line_of
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.simulation.engine import run
@@ -75,6 +76,33 @@ def test_an_encoding_without_our_letters_breaks_nothing(finished: Lic, encoding:
     assert b"SHARDED" in table.stdout
     document = _shell(finished, "status --json", PYTHONIOENCODING=encoding)
     assert json.loads(document.stdout.decode(encoding))["schema"] == 1
+
+
+def test_an_ascii_terminal_is_shown_ascii(finished: Lic, tmp_path: Path) -> None:
+    shown = [_shell(finished, f"run {' '.join(SMALL)}", PYTHONIOENCODING="ascii")]
+    (tmp_path / "own.jsonl").write_text('{"id": "né–x", "task": "math", "instruction": "a – b"}', encoding="utf-8")
+    shown.append(_shell(finished, f"import-shards '{tmp_path / 'own.jsonl'}'", PYTHONIOENCODING="ascii"))
+    for done in shown:
+        assert (done.stdout + done.stderr).isascii()
+        assert b"\\u20" not in done.stdout + done.stderr
+    assert b"n\\xe9-x" in shown[1].stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "shown"),
+    [
+        ("5 – 7 — a−b…", "ascii", b"5 - 7 - a-b..."),
+        ("±2 × 3 → x ≥ 1 ≤ 2 ≈", "ascii", b"+/-2 x 3 -> x >= 1 <= 2 ~"),
+        ("±2 × 3 → x – 1", "latin-1", b"\xb12 \xd7 3 -> x - 1"),
+        ("┌─┬╴│ ┃ ━╋╯═║╬", "ascii", b"+-+-| | -++-|+"),
+        ("“it’s” • ✓ 10\u00a0km x² ½", "ascii", b'"it\'s" * ok 10 km x2 1/2'),
+        ("é 家 \U0001f600", "ascii", b"\\xe9 \\u5bb6 \\U0001f600"),
+        ("é – 家", "utf-8", "é – 家".encode()),
+        ("\ud800", "utf-8", b"\\ud800"),
+    ],
+)
+def test_typography_becomes_ascii_where_an_encoding_lacks_it(text: str, encoding: str, shown: bytes) -> None:
+    assert text.encode(encoding, errors=plain_text.NAME) == shown
 
 
 @pytest.mark.parametrize(("term", "codes"), [("xterm", True), ("dumb", False)])

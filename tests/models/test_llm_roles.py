@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fault_server import FaultServer
-from plans import entry_at, math_plan
+from plans import entry_at, math_items, math_plan
 from playing import faithful_user, played_answer, role_of, untold
 
 from lic_pipeline.errors import ConfigError
@@ -19,6 +19,7 @@ from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.registry import user_registry
 from lic_pipeline.records import Conversation, Rung, Setting, Strategy
 from lic_pipeline.simulation.engine import run
+from lic_pipeline.simulation.plan import Approved
 from lic_pipeline.simulation.roles.ask import first_object
 from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
 from lic_pipeline.simulation.roles.literals import literals
@@ -95,6 +96,18 @@ def test_a_conversation_with_a_model_as_user(hold: Any) -> None:
     assert [piece["id"] for piece in untold(user)] == [2, 3, 4]
     assert cast.bodies["classifier"][0]["temperature"] == 0.0
     assert "2 boxes" in cast.bodies["classifier"][0]["messages"][0]["content"]
+
+
+def test_the_classifier_of_an_item_nobody_cut_is_told_the_whole_of_it(
+    hold: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (item,) = math_items(1)
+    monkeypatch.setattr("plans.math_items", lambda _: [Approved(item.instruction, None, "unsharded")])
+    cast = Cast()
+    (conversation,) = hold(cast, ["FULL"])
+    assert conversation.shard_ids == ()
+    assert cast.asked["classifier"] == 1
+    assert json.dumps(item.instruction.text)[1:-1] in cast.bodies["classifier"][0]["messages"][0]["content"]
 
 
 def test_the_next_user_turn_is_asked_only_after_the_verdict(hold: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import resource
@@ -74,6 +75,15 @@ def test_no_lines_at_all_is_success(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["maths", "FILE"], "unknown task 'maths'; known: actions, code"),
+        (["maths", "FILE"], "; did you mean math?"),
+        (["GSM8K", "FILE"], "; did you mean math?"),
+        (["humaneval", "FILE"], "; did you mean code?"),
+        (["LiveCodeBench", "FILE"], "; did you mean code?"),
+        (["text-to-sql", "FILE"], "; did you mean database?"),
+        (["spider", "FILE"], "; did you mean database?"),
+        (["bfcl", "FILE"], "; did you mean actions?"),
+        (["totto", "FILE"], "; did you mean data2text?"),
+        (["summhay", "FILE"], "; did you mean summary?"),
         (["FILE"], "no task is named"),
         (["math", "FILE", "--task", "code"], "two tasks are named"),
         (["math", "NOWHERE"], "cannot be read: No such file"),
@@ -97,6 +107,29 @@ def test_usage_errors_exit_2_and_say_what_is_wrong(items: Path, arguments: Seque
     assert message in result.stderr
     assert result.stdout == ""
     assert [path.name for path in items.parent.iterdir()] == ["items.jsonl"]
+
+
+def test_a_packed_file_is_scored_like_the_plain_one(items: Path) -> None:
+    packed = items.parent / "items.jsonl.gz"
+    packed.write_bytes(gzip.compress(items.read_bytes()))
+    plain = run("math", str(items))
+    assert run("math", str(packed)).stdout == plain.stdout != ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "is a Git LFS pointer; "),
+        ('{"reference": "3"}\n'.encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
+        (gzip.compress(bytes(range(256)) * 999)[:-9], "broken or truncated gzip"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named_with_what_to_do(items: Path, content: bytes, said: str) -> None:
+    items.write_bytes(content)
+    result = run("math", str(items))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"lic score: {items} ")
+    assert said in result.stderr
 
 
 def test_output_file_is_written_whole_and_replaces_the_old_one(items: Path) -> None:

@@ -106,6 +106,41 @@ def test_nothing_received_is_missing_not_zero(fields: dict[str, Json]) -> None:
     assert list(line) == KEYS
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("completion", "Final answer: 3"),
+        ("output", {"content": "Final answer: 3"}),
+        ("text", "Final answer: 3"),
+        ("prediction", "3"),
+        ("generation", "3"),
+        ("Response", "3"),
+        ("generated-text", "3"),
+        ("choices", [{"message": {"content": "3"}}]),
+    ],
+)
+def test_a_reply_under_another_name_is_named_with_its_line(name: str, value: Json) -> None:
+    right, line = scored("math", {"reference": "3", "response": "3", name: value}, {"reference": "3", name: value})
+    assert (right["score"], right["error"]) == (100.0, None)
+    assert (line["score"], line["correct"], line["verdict"]) == (None, None, None)
+    assert line["error"] == (
+        f"no_response: line 2 has {name!r} where response should be; rename that field to response"
+    )
+
+
+@pytest.mark.parametrize("fields", [{"completion": ""}, {"output": None}, {"document_text": "x", "question": "y"}])
+def test_fields_that_hold_no_reply_are_not_named(fields: dict[str, Json]) -> None:
+    (line,) = scored("math", {"reference": "3", "response": None, **fields})
+    assert line["error"] == "no_response"
+
+
+@pytest.mark.parametrize("field", ["reference", "id", "other"])
+def test_a_number_too_long_to_read_is_said_in_words_of_ours(field: str) -> None:
+    raw = b'{"reference": "3", "response": "3", "%s": %s}' % (field.encode(), b"9" * 5000)
+    line = LineScorer(find_task("math")).score(7, raw)
+    assert line["error"] == "line 7: cannot be read: a whole number has more than 4,300 digits"
+
+
 def test_given_answer_skips_extraction() -> None:
     for answer in ("3", 3, "3.0"):
         (line,) = scored("math", {"reference": "3", "answer": answer, "response": "Final answer: 99"})

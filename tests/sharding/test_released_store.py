@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -274,3 +275,12 @@ def test_a_home_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> Non
     records, _ = read_records_file(_file(tmp_path, [RELEASED]))
     with pytest.raises(StorageError, match="cannot be written"):
         merge(records, Home(tmp_path / "file"))
+
+
+def test_a_packed_list_is_imported_and_a_pointer_is_named(tmp_path: Path) -> None:
+    path = _file(tmp_path, [RELEASED, OWN])
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert [record.key[2] for record in read_records_file(path)[0]] == ['"sharded-GSM8K/900"', '"mine-1"']
+    path.write_text("version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(InputError, match=r"records\.json is a Git LFS pointer; .*git lfs pull"):
+        read_records_file(path)

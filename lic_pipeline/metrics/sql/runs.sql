@@ -1,4 +1,5 @@
 -- runs (helper table): one row per planned conversation, with its score where there is one.
+-- What no setting but FULL can hold (no_shards) is no run of its cell: its instruction is in no such cell at all.
 -- A score whose conversation is in no plan is not read: a smaller N replaces the plan, not the conversations.
 -- Scores are cast to DOUBLE because quantile_cont on DECIMAL rounds to the column's scale.
 CREATE OR REPLACE TEMP TABLE runs AS
@@ -17,4 +18,5 @@ SELECT
     s.signature AS scored_signature,
     p.signature AS planned_signature
 FROM planned AS p
-LEFT JOIN scores AS s ON s.experiment = p.experiment AND s.conversation_id = p.conversation_id;
+LEFT JOIN scores AS s ON s.experiment = p.experiment AND s.conversation_id = p.conversation_id
+WHERE p.unanswerable IS DISTINCT FROM 'no_shards';

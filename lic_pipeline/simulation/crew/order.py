@@ -27,7 +27,7 @@ class Order(BaseModel):
     task: str
     model: ModelEntry
     purpose: str
-    items: tuple[tuple[Instruction, ShardedInstruction, str], ...]
+    items: tuple[tuple[Instruction, ShardedInstruction | None, str], ...]
     ids: str
     ledger: str
     lake: Path

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.access import ModelAccess
 from lic_pipeline.models.calls import CallPath
-from lic_pipeline.records import Json
+from lic_pipeline.records import Json, Shard
 from lic_pipeline.simulation.parameters import (
     PER_CONVERSATION,
     provider_seed,
@@ -31,7 +31,10 @@ async def open_roles(plan: Plan, access: ModelAccess) -> Roles:
     if len(models) != 2:
         raise ConfigError("an LLM simulator needs a user and a system model")
     user_entry, system_entry = models
-    shards = {name: item.sharded.shards for name, item in plan.items.items()}
+    # Who labels a reply is told what was asked: of an item nobody cut, the whole of it.
+    shards = {
+        name: item.shards or (Shard(shard_id=1, text=item.instruction.text),) for name, item in plan.items.items()
+    }
     system = await access.path(system_entry)
     user: UserRole = ScriptedUser()
     if plan.task.kind == "binary":
