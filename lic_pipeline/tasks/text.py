@@ -34,8 +34,8 @@ _BEGINS = re.compile(r"\A\s*(?:(?:<s>|<bos>|\[/INST\])\s*)+")
 _STOP = re.compile(r"[.!?\n]")
 _AFTER_MARK = re.compile(r"[\"')\]*_]{0,4}\s+(?=[\"'(\[*_#$\\A-Z0-9]|[^\x00-\x7f])")
 _AFTER_LINE = re.compile(r"\s*\n|(?=[ \t]*(?:[-*+•#|>]|\d{1,2}[.)])\s)|(?=[ \t]*[\"'(*_]{0,3}[A-Z][A-Za-z']*[ ,:])")
-_ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|vs|approx|incl|cf)$", re.IGNORECASE)
-_LAST_LETTERS = frozenset("egsxlfEGSXLF")
+_ABBREVIATED = re.compile(r"\b(?:i\.e|e\.g|vs|approx|incl|cf|Mrs?|Ms|Dr|St|Prof)$", re.IGNORECASE)
+_LAST_LETTERS = frozenset("egsxlfrtEGSXLFRT")
 _POINT_NUMBER = re.compile(r"\n[ \t>*#]{0,6}\d{1,2}$")
 _DECLINE_HINTS = (
     "sorry",

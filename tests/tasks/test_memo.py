@@ -19,7 +19,7 @@ from lic_pipeline.tasks.registry import get_task
 IN_FLIGHT = 96
 FUNCTIONS = [{"name": "f", "description": "", "parameters": {"type": "dict", "properties": {"n": {"type": "integer"}}}}]
 READERS: dict[str, tuple[Kept[..., Any], str, dict[str, Any], dict[str, Any]]] = {
-    "math": (maths.find, "So there are {} of them.", {}, {"answer": "3"}),
+    "math": (maths.read, "So there are {} of them.", {}, {"answer": "3"}),
     "database": (database.find, "```sql\nSELECT {}\n```", {}, {"reference_sql": "SELECT 1"}),
     "actions": (actions._found, "[f(n={})]", {"functions": FUNCTIONS}, {"calls": [{"f": {"n": [1]}}]}),
     "code": (code._read, "```python\ndef f(n):\n    return {}\n```", {}, {"entry_point": "f", "prompt": "def f(n):\n"}),

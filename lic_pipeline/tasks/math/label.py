@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from lic_pipeline.records import Extraction, Rung, Strategy
+from lic_pipeline.records import Strategy
+from lic_pipeline.tasks.math.extract import Found
 from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
 
 _CONDITION = re.compile(
@@ -24,7 +25,7 @@ _LACKING = re.compile(
     r"|if you (?:can |could )?(?:provide|tell|give|share)|if you have (?:the )?(?:actual|specific)"
     r"|illustrative|for illustration|hypothetical|placeholder|specific case|in (?:this|that) (?:specific )?example"
     r"|(?:substitute|replace|plug(?: in)?) (?:\w+ ){0,3}?(?:your|actual|real|correct|specific|assumed|placeholder)"
-    r"|(?:just|simply|you can) (?:substitute|replace|plug)|only (?:know|confirm))",
+    r"|(?:just|simply|you can) (?:substitute|replace|plug)|only (?:know|confirm)|(?:still )?(?:awaiting|waiting for))",
     re.IGNORECASE,
 )
 _LACKING_AFTER = re.compile(
@@ -43,8 +44,9 @@ _CONCLUSION = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OPTIONAL = re.compile(
-    r"(?:^|(?<=[.!?\n)*]))[\s*_]*if (?:you(?:'d| would)? (?:need|want|wish|like|have any)|there (?:are|is) any"
-    r"|further)\b[^.!?\n]*[.!?]?",
+    r"(?:^|(?<=[.!?\n)*]))[\s*_]*(?:if (?:you(?:'d| would)? (?:need|want|wish|like|have any)|there (?:are|is) any"
+    r"|further)|please (?:confirm|let me know) if (?:i|you)|(?:can|shall|should) we (?:move|go|proceed)"
+    r"|do you have any|is there anything|what (?:would|else))\b[^.!?\n]*[.!?]?",
     re.IGNORECASE,
 )
 _WITHHELD = re.compile(
@@ -53,19 +55,21 @@ _WITHHELD = re.compile(
     re.IGNORECASE,
 )
 _TAIL = 600
+_LEAST = 1.0
 _END = 400
 
 
-def label(text: str, extraction: Extraction) -> Strategy:
-    """The strategy of a visible reply, given its robust extraction."""
+def label(text: str, found: Found) -> Strategy:
+    """The strategy of a visible reply, given what it was read as."""
+    extraction = found.extraction
     if not text.strip():
         return Strategy.MISSING
-    if extraction.rung is Rung.AMBIGUOUS:
+    if found.hedged:
         return Strategy.HEDGING
     tail = text[-_TAIL:].replace("’", "'")
     if extraction.strict:
         return Strategy.DISCUSSION if _WITHHELD.search(_OPTIONAL.sub(" ", tail[-_END:])) else Strategy.ANSWER_ATTEMPT
-    if extraction.answer is None:
+    if extraction.answer is None or found.worth < _LEAST:
         return label_without_answer(text)
     if len(_CONDITION.findall(text[-4000:])) > 1:
         return Strategy.HEDGING

@@ -9,8 +9,6 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from lic_pipeline.tasks.math.asked import asking
-
 UNITS: dict[str, tuple[str, Fraction]] = {
     name: (dimension, Fraction(size))
     for dimension, sizes in {
@@ -31,6 +29,8 @@ UNITS: dict[str, tuple[str, Fraction]] = {
     for names, size in sizes.items()
     for name in names.split()
 }  # fmt: skip
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_ASKS = re.compile(r"\W*(?:calculate|find|determine|compute)\b", re.IGNORECASE)
 _MORE = r"(?:(?:more|total|whole|full|extra|additional|new)\s)?"
 _HOW_MANY = re.compile(rf"\b(?:how many|number of)\s{_MORE}([A-Za-z]{{2,}})", re.IGNORECASE)
 _EXPRESSED_IN = re.compile(rf"\bin\s{_MORE}([A-Za-z]{{3,}}s|feet)\b", re.IGNORECASE)
@@ -40,6 +40,13 @@ _PART_OF_UNIT = re.compile(
     rf"({'|'.join(sorted((name for name in UNITS if len(name) > 2 or name == 'hr'), key=len, reverse=True))})\b",
     re.IGNORECASE,
 )
+
+
+def asking(question: str) -> str:
+    """What is asked: the last question of a problem, or its last sentence."""
+    sentences = [s for s in _SENTENCE_END.split(question[-4000:].strip()) if s]
+    questions = [s for s in sentences if s.endswith("?") or _ASKS.match(s)]
+    return (questions or sentences or [""])[-1]
 
 
 @lru_cache(maxsize=4096)
@@ -52,6 +59,12 @@ def asked_measure(question: str) -> tuple[str, Fraction] | None:
             word = words[-1].lower()
             return UNITS.get(word) or UNITS.get(word.removesuffix("s"))
     return None
+
+
+def unit_name(word: str, names: frozenset[str]) -> str:
+    """Which of these names is the unit that a word means ("m": "meter"), "" where none is."""
+    unit = UNITS.get(word)
+    return next((name for name in names if unit is not None and UNITS.get(name) == unit), "")
 
 
 def is_part_of_unit(text: str, place: int) -> bool:

@@ -21,7 +21,7 @@ from lic_pipeline.records import (
     Strategy,
     Verdict,
 )
-from lic_pipeline.tasks.math.extract import find, whole_value
+from lic_pipeline.tasks.math.extract import find, read, whole_value
 from lic_pipeline.tasks.math.label import label as label_math
 from lic_pipeline.tasks.math.reference import comparable, last_token
 from lic_pipeline.tasks.math.values import canonical
@@ -73,7 +73,7 @@ class MathTask(PlainMessages):
     def label(self, reply: Reply, instruction: Instruction) -> Strategy:
         """Strategy by the math rules."""
         text, _ = visible_text(reply.text)
-        return label_math(text, find(text, instruction.text)[0])
+        return label_math(text, read(text, instruction.text))
 
     def extract(self, reply: Reply, instruction: Instruction, policy: Policy = "robust") -> Extraction:
         """The answer by the ladder of rungs; under ``reference`` the last number-like token of the whole reply."""

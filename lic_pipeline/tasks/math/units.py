@@ -7,9 +7,10 @@ minutes"), which are then one quantity and no rivals of each other. What a quest
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations
 
 from lic_pipeline.tasks.math.measures import UNITS, asked_measure
 from lic_pipeline.tasks.math.values import Number, canonical
@@ -18,17 +19,11 @@ _UNIT = re.compile(r"[\s-]{0,2}([A-Za-z]{1,12})\b")
 _AND = re.compile(r"\s{0,2},?\s{1,2}(?:and\s{1,2})?")
 _ONE_MORE = re.compile(r"\b(?:an?|one)\s([A-Za-z]{3,12})\s(?:and\s)?$", re.IGNORECASE)
 _RATE = re.compile(r"\s?/|\s(?:an?|per|each|every)\b", re.IGNORECASE)
-_AGAIN = re.compile(
-    r"[.]?\s?[,;(]?\s?(?:or|i\.e\.|that is|that's|in other words|or equivalently|equivalently|or simply)[,:]?\s"
-    r"(?:exactly\s|simply\s|just\s|about\s)?[$]?\s?$",
-    re.IGNORECASE,
-)
-# Of two single values an equation's last one is its result, unless the other is in the unit asked for; a quantity of
-# several values is only spelt out.
-_SPELT_OUT = re.compile(
-    r"\s?[,(]?\s?(?:(?:=|≈|which\s(?:is|equals)|equals|is)(?:\s(?:equal|equivalent)\sto|\sthe\ssame\sas)?)?\s?[$]?",
-    re.IGNORECASE,
-)
+_CALCULATED = re.compile(r"[-+*/÷][^=≈]*[=≈]|[=≈][^=≈]*[=≈]")
+_ASIDE = re.compile(r"\s?\(")
+_NEAR = 60
+
+Measure = tuple[str, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +37,13 @@ class _Quantity:
     end: int
 
     @property
-    def single(self) -> bool:
-        """True for one value with one unit."""
-        return len(self.sizes) == 1
-
-    @property
     def start(self) -> int:
         """Where its first value stands."""
         return self.numbers[0].start
 
-    def is_in(self, size: Fraction | None) -> bool:
-        """True for one value in the unit of that size."""
-        return self.single and self.sizes[0] == size
+    def is_in(self, asked: Measure | None) -> bool:
+        """True for one value in the unit asked for."""
+        return len(self.sizes) == 1 and asked == (self.dimension, self.sizes[0])
 
 
 def without_restatements(text: str, found: list[Number], question: str) -> list[Number]:
@@ -66,65 +56,50 @@ def without_restatements(text: str, found: list[Number], question: str) -> list[
     if not found or (len(found) == 1 and not _follows_one(text, found[0])):
         return found
     quantities = _quantities(text, found)
-    if not quantities:
-        return found
     asked = asked_measure(question)
     dropped: set[int] = set()
-    replaced: dict[int, Number] = {}
-    for left, right in pairwise(quantities):
-        if not _says_again(text, left, right, asked):
-            continue
-        worse = _worse(left, right, asked)
-        dropped |= {number.start for number in worse.numbers}
-        if worse is left and right.single and "(" in text[left.end : right.start]:
-            # What stays is the value of the sentence, no aside in parentheses.
-            replaced[right.start] = replace(right.numbers[0], start=left.start)
+    for left, right in combinations(quantities, 2):
+        if _says_again(text, left, right):
+            dropped |= {number.start for number in _worse(text, left, right, asked).numbers}
+        elif left.dimension == right.dimension and _ASIDE.fullmatch(text, left.end, right.start):
+            dropped |= {number.start for number in right.numbers}  # an aside that contradicts what it restates
     spelt = _in_asked_unit(text, quantities, asked)
-    if spelt is not None:
-        dropped |= {number.start for quantity in quantities for number in quantity.numbers if _alike(quantity, asked)}
-        replaced = {spelt.start: spelt}
-        dropped.discard(spelt.start)
-    if not dropped and not replaced:
-        return found
-    return [replaced.get(number.start, number) for number in found if number.start not in dropped]
+    if spelt is None:
+        return [number for number in found if number.start not in dropped]
+    dropped |= {number.start for quantity in quantities for number in quantity.numbers if _alike(quantity, asked)}
+    dropped.discard(spelt.start)
+    return [spelt if number.start == spelt.start else number for number in found if number.start not in dropped]
 
 
-def _says_again(text: str, left: _Quantity, right: _Quantity, asked: tuple[str, Fraction] | None) -> bool:
-    if left.dimension != right.dimension or left.amount != right.amount:
-        return False
-    if _AGAIN.fullmatch(text, left.end, right.start):
-        return True
-    size = asked[1] if asked is not None and asked[0] == left.dimension else None
-    telling = left.single != right.single or left.is_in(size) != right.is_in(size)
-    return telling and _SPELT_OUT.fullmatch(text, left.end, right.start) is not None
+def _says_again(text: str, left: _Quantity, right: _Quantity) -> bool:
+    same = left.dimension == right.dimension and left.amount == right.amount and left.sizes != right.sizes
+    return same and right.start - left.end <= _NEAR
 
 
-def _worse(left: _Quantity, right: _Quantity, asked: tuple[str, Fraction] | None) -> _Quantity:
-    if left.single != right.single:
-        return right if left.single else left
-    size = asked[1] if asked is not None and asked[0] == left.dimension else None
-    return left if right.is_in(size) and not left.is_in(size) else right
+def _worse(text: str, left: _Quantity, right: _Quantity, asked: Measure | None) -> _Quantity:
+    if left.is_in(asked) != right.is_in(asked):
+        return right if left.is_in(asked) else left
+    if len(left.sizes) != len(right.sizes):
+        return right if len(left.sizes) < len(right.sizes) else left
+    return left if _CALCULATED.search(text, left.end, right.start) else right
 
 
-def _alike(quantity: _Quantity, asked: tuple[str, Fraction] | None) -> bool:
+def _alike(quantity: _Quantity, asked: Measure | None) -> bool:
     return asked is not None and quantity.dimension == asked[0]
 
 
-def _in_asked_unit(text: str, quantities: list[_Quantity], asked: tuple[str, Fraction] | None) -> Number | None:
+def _in_asked_unit(text: str, quantities: Sequence[_Quantity], asked: Measure | None) -> Number | None:
     """The one amount of a passage as a value in the unit asked for, where it is only spelt out in that unit."""
     alike = [quantity for quantity in quantities if _alike(quantity, asked)]
-    spread = next((quantity for quantity in alike if not quantity.single), None)
-    if asked is None or spread is None or asked[1] not in spread.sizes or any(q.is_in(asked[1]) for q in alike):
+    spread = next((quantity for quantity in alike if len(quantity.sizes) > 1), None)
+    if asked is None or spread is None or asked[1] not in spread.sizes or any(q.is_in(asked) for q in alike):
         return None
     if any(q.amount != spread.amount or _RATE.match(text, q.end) for q in alike):
         return None
-    if any(not _says_again(text, left, right, asked) for left, right in pairwise(alike)):
-        return None
-    if any(q.numbers[-1].value * q.sizes[-1] >= q.sizes[-2] for q in alike if not q.single):
+    if any(q.numbers[-1].value * q.sizes[-1] >= q.sizes[-2] for q in alike if len(q.sizes) > 1):
         return None  # "5 days, 30 hours" is a list of amounts
     value = spread.amount / asked[1]
-    first = alike[0].numbers[0]
-    return replace(first, value=value, end=alike[-1].numbers[-1].end, text=canonical(value))
+    return replace(alike[0].numbers[0], value=value, end=alike[-1].numbers[-1].end, text=canonical(value))
 
 
 def _quantities(text: str, found: list[Number]) -> list[_Quantity]:

@@ -1,8 +1,7 @@
 """Numbers in running text: the grammar of values, as exact rationals.
 
-``normalise`` brings typography and LaTeX into one plain form; ``numbers`` finds the values of a normalised text and
-says of each whether it is *weak* (a label, a duration, a comparison: rarely the value asked for). Which value answers
-a question is decided in ``extract.py``.
+``normalise`` brings typography and LaTeX into one plain form, ``without_bold`` takes marks of bold off; ``numbers``
+finds the values of a normalised text. Which value answers a question is decided in ``extract.py``.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from lic_pipeline.tasks.math.context import is_no_value, weakness
+from lic_pipeline.tasks.math.context import is_no_value
 
 _TYPOGRAPHY = str.maketrans(
     {
@@ -21,18 +21,23 @@ _TYPOGRAPHY = str.maketrans(
         "\u200b": "", "\u2060": "", "\ufeff": "", "\u200e": "", "\u200f": "",
         "\u2044": "/", "\u2215": "/", "\u2019": "'", "\u2018": "'", "\u00d7": "*", "\u22c5": "*", "\u00b7": "*",
         "\u2248": "≈", "\uff0c": ",", "\uff0e": ".", "\uff05": "%", "\u066a": "%", "\uff1a": ":", "\uff1d": "=",
-        "\u00bd": " 1/2", "\u2153": " 1/3", "\u2154": " 2/3", "\u00bc": " 1/4", "\u00be": " 3/4", "\u2155": " 1/5",
-        "\u2156": " 2/5", "\u2157": " 3/5", "\u2158": " 4/5", "\u2159": " 1/6", "\u215a": " 5/6", "\u215b": " 1/8",
-        "\u215c": " 3/8", "\u215d": " 5/8", "\u215e": " 7/8", "\u2150": " 1/7", "\u2151": " 1/9", "\u2152": " 1/10",
         **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
     }
 )  # fmt: skip
+_VULGAR = {
+    "½": " 1/2", "⅓": " 1/3", "⅔": " 2/3", "¼": " 1/4", "¾": " 3/4", "⅕": " 1/5", "⅖": " 2/5", "⅗": " 3/5",
+    "⅘": " 4/5", "⅙": " 1/6", "⅚": " 5/6", "⅛": " 1/8", "⅜": " 3/8", "⅝": " 5/8", "⅞": " 7/8", "⅐": " 1/7",
+    "⅑": " 1/9", "⅒": " 1/10",
+}  # fmt: skip
+_VULGAR_FRACTION = re.compile(rf"(?:(?<=\d)[ -])?([{''.join(_VULGAR)}])")
 _PART = r"\s*(-?[\d,.]{1,40})\s*"
 _SEPARATOR = re.compile(r"[{\\,~](?<=\d.)(?:(?<=\{)\\?,\}|(?<=\\)[,!;: ]|(?<=,)\\!|(?<=~))\s?(?=\d{3}(?!\d))")
 _FRACTION = re.compile(rf"\\[dtc]?frac\s*(?:\{{{_PART}\}}\s*\{{{_PART}\}}|(\d)(\d)(?!\d))")
 _LATEX_FONT = re.compile(r"\\(?:text|math)?(?:bf|rm|it)?(?:(?<=text)|(?<=bf)|(?<=rm)|(?<=it))\s?\{([^{}]{0,200})\}")
+_BRACED = re.compile(r"(?<=\d)\{(-?\d{1,9}/\d{1,9})\}")
 _LATEX_SIGN = re.compile(
-    r"\\(?:(?:(times|cdot|ast)|(approx|simeq)|left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])|([$%#&]))"
+    r"\\(?:(?:(times|cdot|ast)|(approx|simeq)|left|right|displaystyle|q?quad|large|Large|[,;:! ])(?![A-Za-z])"
+    r"|[()\[\]]|([$%#&]))|(?<=\d)~(?=\d)"
 )
 _PLAIN_FORM = {chr(code): str(plain) for code, plain in _TYPOGRAPHY.items()}
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -41,6 +46,10 @@ _SUPERSCRIPT = re.compile(r"(?<!\d)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})")
 _CENTS = re.compile(r"(\d[\d,]*) (dollars?|euros?|pounds?) and (\d{1,2}) (?:cents?|pence)\b")
 _AND_OVER = re.compile(r" and \d{1,3}/")
 _WITH_AND = re.compile(r"(?<![/\d.,])(\d{1,6}) and (\d{1,3})/(\d{1,3})(?![\d/])")
+_ZERO = re.compile(r"\bzero\b(?![-\s]{0,2}(?:dollars? and|point))")
+_AND_A = {"half": "1/2", "quarter": "1/4", "third": "1/3"}
+_AND_A_PART = re.compile(r"(?<![\d.,/])(\d{1,6})[ -]and a[ -](half|quarter|third)\b", re.IGNORECASE)
+_WITH_HYPHEN = re.compile(r"(?<![\d/.,)%-])(\d{1,3})-(\d{1,2})/(\d{1,2})(?![\d/]|\s?[=+*/^)-])")
 _POWER_OF_TWO_STARS = re.compile(r"\*\*(?<=\d\*\*)\d")
 _UNIT_POWER = re.compile(r"\s?\^(?:(?<=[A-Za-z)}]\^)|(?<=[A-Za-z)}]\s\^))\s?\{?-?\d{1,3}\}?")
 
@@ -81,51 +90,70 @@ _PREFIX = re.compile(
 _PREFIX_ENDS = frozenset("-.$€£¥₹₱DRPs \t\n\r\f\v")
 _LARGE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "m": 6, "b": 9}
 _COEFFICIENTS = frozenset("xXyYnNzZpPtTaAbB")
+_LONGEST_BOLD = 240
 _MAX_DIGITS = 300
 _MAX_EXPONENT = 300
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Number:
-    """One value of a text. Weak values answer a question only when nothing better stands beside them.
-
-    ``weak``: 0 = strong, 1 = a duration or comparison, 2 = a rate, a label, an ordinal, the spread of a total.
-    """
+    """One value of a text, where it stands and how it is written."""
 
     value: Fraction
     start: int
     end: int
     text: str
     percent: bool = False
-    weak: int = 0
     word: bool = False
 
 
 def normalise(text: str) -> str:
-    """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved, bold dropped."""
+    """Plain form of a text: ASCII minus, digits and spaces, LaTeX separators and fractions resolved; bold stays."""
     if not text.isascii():
         # Few characters of a text are odd, and of few kinds: one replace each is several times faster than translate.
         odd = set(_NOT_ASCII.findall(text))
         for character in odd:
             if character in _PLAIN_FORM:
                 text = text.replace(character, _PLAIN_FORM[character])
+        if not odd.isdisjoint(_VULGAR):
+            text = _VULGAR_FRACTION.sub(lambda m: _VULGAR[m[1]], text)
         if not odd.isdisjoint("⁻⁰¹²³⁴⁵⁶⁷⁸⁹"):
             text = _SUPERSCRIPT.sub(lambda m: "10^" + m[1].translate(_RAISED), text)
     if "\\" in text or "{,}" in text or "~" in text:
         text = _SEPARATOR.sub(",", text)
     if "\\" in text:
         if "frac" in text:
-            text = _FRACTION.sub(_with_slash, text)
+            text = _BRACED.sub(r" \1", _FRACTION.sub(_with_slash, text))
         text = _LATEX_SIGN.sub(_plain_sign, _LATEX_FONT.sub(r"\1", text))
     if "^" in text:
         text = _UNIT_POWER.sub("", text)
     if " and " in text and ("cent" in text or "pence" in text):
         text = _CENTS.sub(lambda m: f"{m[1]}.{m[3]:0>2} {m[2]}", text)
+    if "zero" in text:
+        text = _ZERO.sub("0", text)
+    if "and a " in text:
+        text = _AND_A_PART.sub(lambda m: f"{m[1]} {_AND_A[m[2].lower()]}", text)
+    if "/" in text and "-" in text:
+        text = _WITH_HYPHEN.sub(lambda m: f"{m[1]} {m[2]}/{m[3]}" if int(m[2]) < int(m[3]) else m[0], text)
     if "/" in text and _AND_OVER.search(text) is not None:
         text = _WITH_AND.sub(lambda m: f"{m[1]} {m[2]}/{m[3]}" if int(m[2]) < int(m[3]) else m[0], text)
-    if "**" in text and _POWER_OF_TWO_STARS.search(text) is None:
-        text = text.replace("**", "")
-    return text.replace("__", "") if "__" in text else text
+    return text
+
+
+def without_bold(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A normalised text without its marks of bold, and where what was bold stands in it."""
+    if "__" in text:
+        text = text.replace("__", "**")
+    if "**" not in text or _POWER_OF_TWO_STARS.search(text) is not None:
+        return text, []
+    pieces = text.split("**")
+    bold: list[tuple[int, int]] = []
+    place = 0
+    for number, piece in enumerate(pieces):
+        if number % 2 and len(piece) <= _LONGEST_BOLD and number + 1 < len(pieces):
+            bold.append((place, place + len(piece)))
+        place += len(piece)
+    return "".join(pieces), bold
 
 
 def _with_slash(match: re.Match[str]) -> str:
@@ -157,10 +185,7 @@ def numbers(text: str, start: int = 0, end: int | None = None) -> Iterator[Numbe
         before = text[max(start, match.start() - 40) : match.start()]
         if is_no_value(match, before, text):
             continue
-        weak = weakness(match, before, text, stop)
-        yield Number(
-            value, match.start(), match.end(), match.group().strip(), percent=bool(match["percent"]), weak=weak
-        )
+        yield Number(value, match.start(), match.end(), match.group().strip(), percent=match["percent"] is not None)
 
 
 def _value(match: re.Match[str]) -> Fraction | None:
@@ -177,6 +202,7 @@ def _value(match: re.Match[str]) -> Fraction | None:
     return -scaled if negative != bool(match["inner"]) else scaled
 
 
+@lru_cache(maxsize=16_384)
 def _plain(body: str) -> Fraction | None:
     if len(body) > _MAX_DIGITS:
         return None

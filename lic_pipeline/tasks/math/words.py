@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from lic_pipeline.tasks.math.measures import is_part_of_unit, part_in_asked_unit
+from lic_pipeline.tasks.math.measures import asked_measure, is_part_of_unit, part_in_asked_unit
 from lic_pipeline.tasks.math.values import Number, canonical
 from lic_pipeline.tasks.text import holds_any
 
@@ -96,6 +96,7 @@ def _measured(part: Number, text: str, place: int, question: str) -> list[Number
 
 
 def _phrases(text: str, start: int, end: int, question: str) -> Iterator[Number]:
+    measured = asked_measure(question) is not None
     for match in _PHRASE.finditer(text, start, end):
         before = text[max(start, match.start() - 24) : match.start()]
         at_start = not before.strip(" *_:#\n\t")
@@ -103,11 +104,12 @@ def _phrases(text: str, start: int, end: int, question: str) -> Iterator[Number]
             before.lower().endswith("half ")
             or _BEFORE.search(before)
             or (not match["part"] and _CLOCK.search(before))
-            or (not at_start and _AFTER.match(text, match.end(), end))
+            or (not at_start and not measured and _AFTER.match(text, match.end(), end))
         ):
             continue
         if (
             not match["part"]
+            and not match["half"]
             and match["phrase"].lower() in _LONE
             and not (at_start or re.search(r"\b(?:is|are|was|equals|be)\s$", before))
         ):
