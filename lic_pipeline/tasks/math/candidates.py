@@ -167,7 +167,8 @@ def values_of(text: str, passage: Passage, question: str, begin: int) -> list[Nu
 
 
 def _mark_place(candidate: Candidate, place: Place, *, first: bool) -> None:
-    candidate.place = place.kind
+    if candidate.place not in STRICT:
+        candidate.place = place.kind
     candidate.features.append(place.kind)
     if place.kind in STRICT:
         return
