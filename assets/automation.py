@@ -15,8 +15,8 @@ from assets.simulation import conversations
 from lic_pipeline.config import Home
 from lic_pipeline.errors import LicError
 from lic_pipeline.models.registry import ModelEntry, registry
-from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.parameters import players
+from lic_pipeline.simulation.plan.call_parameters import role_entries
+from lic_pipeline.simulation.plan.stored_experiments import find_experiment
 from lic_pipeline.tasks.registry import task_names
 
 PREPARE = dg.define_asset_job(
@@ -45,7 +45,7 @@ def starts_by_itself(entry: ModelEntry) -> bool:
     if entry.auto is None or "assistant" not in entry.auto.roles:
         return False
     try:
-        roles = players(find_experiment(Home.locate(), "main"), entry, "summary")
+        roles = role_entries(find_experiment(Home.locate(), "main"), entry, "summary")
         return all(played.auto is not None and role in played.auto.roles for role, played in roles.items())
     except LicError:  # no model named for a role: such a run could only fail
         return False

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.checks.layer import layer_check
-from assets.layers import land
+from assets.layers import write_checked
 from assets.partitions import BY_TASK
 from lic_pipeline.benchmarks.rawfiles import Reading
 from lic_pipeline.benchmarks.registry import READERS, Reader, locate, read_source
@@ -15,9 +15,9 @@ from lic_pipeline.records import RecordProblem
 from lic_pipeline.sharding.sources import all_instructions
 from lic_pipeline.tables.items import BENCHMARK_FILES, INSTRUCTIONS, PROBLEMS
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.verification.freshness import GATE_VERSION
-from lic_pipeline.verification.gold import gated_instructions
-from lic_pipeline.verification.library import keep_versions
+from lic_pipeline.verification.bookkeeping.fingerprints import GATE_VERSION
+from lic_pipeline.verification.items.gold_check import gated_instructions
+from lic_pipeline.verification.items.item_versions import keep_versions
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
 from resources.tables import definition_metadata, records_table, version_metadata
@@ -119,7 +119,7 @@ def instructions(context: dg.AssetExecutionContext, home: HomeResource, ledger: 
     keep_versions(lake, task.name, rows)
     listed = problem_rows("benchmarks", problems, task.name)
     write_partition(lake, PROBLEMS, {"layer": "benchmarks", "task": task.name}, listed)
-    return land(
+    return write_checked(
         home.home(),
         INSTRUCTIONS,
         {"task": task.name},

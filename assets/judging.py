@@ -6,18 +6,18 @@ from typing import Any
 import dagster as dg
 
 from assets.partitions import BY_TASK_AND_MODEL, task_and_model
-from assets.simulation import SETTING_OF, ConversationsConfig, budget_for, interrupts_told
+from assets.simulation import SETTING_OF, ConversationsConfig, budget_for, report_interrupts
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.registry import ModelEntry
-from lic_pipeline.simulation import caps
-from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging.stage import Judging, judge
-from lic_pipeline.simulation.parameters import judge_of
+from lic_pipeline.simulation.judge.judge_conversations import Judgements, judge_conversations
+from lic_pipeline.simulation.plan import caps
+from lic_pipeline.simulation.plan.call_parameters import judge_entry
+from lic_pipeline.simulation.plan.stored_experiments import find_experiment
 from lic_pipeline.tables.runs import JUDGEMENTS
-from lic_pipeline.verification.freshness import mark_judged
-from lic_pipeline.verification.library import wanted_versions
-from lic_pipeline.verification.planning import manifest_partition, plan_for, read_manifest
+from lic_pipeline.verification.bookkeeping.fingerprints import mark_judged
+from lic_pipeline.verification.bookkeeping.manifests import manifest_partition, plan_for, read_manifest
+from lic_pipeline.verification.items.item_versions import wanted_versions
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
 from resources.tables import counts_table, definition_metadata
@@ -56,20 +56,20 @@ def judgements(
     lake = home.home().lake
     experiment = find_experiment(home.home(), config.experiment)
     partition = manifest_partition(experiment.name, task, model.alias)
-    entry = judge_of(experiment, task)
+    entry = judge_entry(experiment, task)
     manifest = read_manifest(lake, experiment.name, task, model.alias) or []
     if entry is None or not manifest:
         if read_partition(lake, JUDGEMENTS, partition) is not None:
             write_partition(lake, JUDGEMENTS, partition, [])
         why = "no judge that is a model" if entry is None else "no conversation is planned"
-        return _result(Judging(), {"nothing_judged": why})
+        return _result(Judgements(), {"nothing_judged": why})
     plan = plan_for(lake, experiment, task, model)
     instructions = wanted_versions(lake, task, manifest)
     ids = [row["conversation_id"] for row in manifest if row["instruction_id"] in instructions]
-    with ledger.open() as book, interrupts_told(context):
+    with ledger.open() as opened, report_interrupts(context):
         store = ConversationStore(lake, task, model.alias)
-        found = judge(
-            experiment, entry, book, manifest, instructions, store.read(ids),
+        found = judge_conversations(
+            experiment, entry, opened, manifest, instructions, store.read(ids),
             max_connections=caps.connections(), budget=budget_for(context, experiment, model),
         )  # fmt: skip
     write_partition(lake, JUDGEMENTS, partition, found.rows)
@@ -81,7 +81,7 @@ def _about(entry: ModelEntry, path: str) -> dict[str, Any]:
     return {"judge": entry.alias, "path": dg.MetadataValue.path(path)}
 
 
-def _result(found: Judging, more: Mapping[str, Any]) -> dg.MaterializeResult:
+def _result(found: Judgements, more: Mapping[str, Any]) -> dg.MaterializeResult:
     unjudged = {state: count for state, count in found.states.items() if state != "judged"}
     told = ", ".join(f"{count} {state}" for state, count in sorted(unjudged.items()))
     return dg.MaterializeResult(

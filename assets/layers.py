@@ -20,7 +20,7 @@ from resources.tables import status_metadata, version_metadata
 REFUSED = "refused"
 
 
-def land(
+def write_checked(
     home: Home,
     spec: TableSpec,
     partition: Mapping[str, str],

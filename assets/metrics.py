@@ -8,9 +8,9 @@ import duckdb
 from assets.checks.metrics import metrics_check
 from lic_pipeline.metrics.build import build_metrics
 from lic_pipeline.metrics.inputs import input_tables
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
 from lic_pipeline.metrics.warehouse import publish_warehouse, quoted
-from lic_pipeline.verification.freshness import METRICS_VERSION
+from lic_pipeline.verification.bookkeeping.fingerprints import METRICS_VERSION
 from resources.home import HomeResource
 from resources.tables import definition_metadata, version_metadata
 

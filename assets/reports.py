@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.metrics import FOLLOWS_SCORES
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
 from lic_pipeline.metrics.warehouse import open_warehouse
 from lic_pipeline.report.write import write_report
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, SHARDED_INSTRUCTIONS

@@ -16,23 +16,23 @@ from lic_pipeline.errors import UnknownNameError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition, write_partition
 from lic_pipeline.models.ledger.ledger import Ledger
-from lic_pipeline.scoring.stage import score_manifest
-from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.judging.verdicts import judged_task, judges_every_turn
+from lic_pipeline.scoring.score_manifest import score_manifest
+from lic_pipeline.simulation.judge.stored_verdicts import judged_task, judges_every_turn
+from lic_pipeline.simulation.plan.experiment import Experiment
+from lic_pipeline.simulation.plan.stored_experiments import find_experiment
 from lic_pipeline.tables.runs import EXTRACTED_ANSWERS
 from lic_pipeline.tables.scores import SCORES
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.verification.freshness import (
+from lic_pipeline.verification.bookkeeping.fingerprints import (
     SCORING_VERSION,
     manifests_of,
     score_fingerprint,
     stored_fingerprint,
     write_fingerprint,
 )
-from lic_pipeline.verification.library import wanted_versions
-from lic_pipeline.verification.planning import manifest_partition
+from lic_pipeline.verification.bookkeeping.manifests import manifest_partition
+from lic_pipeline.verification.items.item_versions import wanted_versions
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
 from resources.tables import counts_table, definition_metadata, records_table
@@ -92,9 +92,9 @@ def scoring(context: dg.AssetExecutionContext, home: HomeResource, ledger: Ledge
             found = read_partition(lake, EXTRACTED_ANSWERS, partition) or []
             scored = read_partition(lake, SCORES, partition) or []
         else:
-            with ledger.open() as book:
-                judged = task if known is None else judged_task(task, known, book)
-                found, scored = _scored(lake, judged, model.alias, manifest, book)
+            with ledger.open() as opened:
+                judged = task if known is None else judged_task(task, known, opened)
+                found, scored = _scored(lake, judged, model.alias, manifest, opened)
             changed.append((partition, fingerprint, found, scored))
         answers += found
         scores += scored
@@ -115,11 +115,11 @@ def _known(home: Home, experiment: str) -> Experiment | None:
         return None
 
 
-def _scored(lake: Path, task: Task, model: str, manifest: Rows, book: Ledger) -> tuple[Rows, Rows]:
+def _scored(lake: Path, task: Task, model: str, manifest: Rows, opened: Ledger) -> tuple[Rows, Rows]:
     instructions = wanted_versions(lake, task.name, manifest)
     ids = [row["conversation_id"] for row in manifest if row["instruction_id"] in instructions]
     store = ConversationStore(lake, task.name, model)
-    return score_manifest(task, manifest, instructions, store.read(ids), book)
+    return score_manifest(task, manifest, instructions, store.read(ids), opened)
 
 
 def _results(

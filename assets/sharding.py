@@ -5,14 +5,14 @@ from collections import Counter
 import dagster as dg
 
 from assets.benchmarks import instructions, problem_rows, problems_table
-from assets.layers import land
+from assets.layers import write_checked
 from assets.partitions import BY_TASK
 from lic_pipeline.lake.tables import read_partition, write_partition
 from lic_pipeline.sharding.sources import sharded_for
 from lic_pipeline.tables.items import APPROVED_INSTRUCTIONS, INSTRUCTIONS, OK, PROBLEMS, SHARDED_INSTRUCTIONS
-from lic_pipeline.verification.approval import approval_rows, sharded_rows
-from lic_pipeline.verification.freshness import GATE_VERSION
-from lic_pipeline.verification.gold import instruction_of
+from lic_pipeline.verification.bookkeeping.fingerprints import GATE_VERSION
+from lic_pipeline.verification.items.approval import approval_rows, sharded_rows
+from lic_pipeline.verification.items.gold_check import instruction_of
 from resources.home import HomeResource
 from resources.tables import counts_table, definition_metadata
 
@@ -47,7 +47,7 @@ def sharded_instructions(context: dg.AssetExecutionContext, home: HomeResource) 
     problems = [problem for problem in found.problems if problem.reason != "no_shards"]
     write_partition(lake, PROBLEMS, {"layer": "sharding", "task": task}, problem_rows("sharding", problems, task))
     sizes = Counter(f"{row['n_shards']:2d}" for row in sharded if row["n_shards"])
-    return land(
+    return write_checked(
         home.home(),
         SHARDED_INSTRUCTIONS,
         {"task": task},
@@ -83,7 +83,7 @@ def approved_instructions(context: dg.AssetExecutionContext, home: HomeResource)
     partition = {"task": context.partition_key}
     rows = approval_rows(read_partition(home.home().lake, SHARDED_INSTRUCTIONS, partition) or [])
     approvals = Counter(str(row["approval"]) for row in rows)
-    return land(
+    return write_checked(
         home.home(),
         APPROVED_INSTRUCTIONS,
         partition,

@@ -22,13 +22,13 @@ from lic_pipeline.lake.files import safe_part
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.registry import ModelEntry
 from lic_pipeline.records import Setting
-from lic_pipeline.simulation import caps
-from lic_pipeline.simulation.engine import run
-from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.experiment_store import find_experiment
-from lic_pipeline.simulation.outcome import Outcome
-from lic_pipeline.simulation.plan import Plan
-from lic_pipeline.verification.planning import plan_for, publish_manifest
+from lic_pipeline.simulation.engine.engine import run
+from lic_pipeline.simulation.engine.outcome import Outcome
+from lic_pipeline.simulation.plan import caps
+from lic_pipeline.simulation.plan.conversation_plan import Plan
+from lic_pipeline.simulation.plan.experiment import Experiment
+from lic_pipeline.simulation.plan.stored_experiments import find_experiment
+from lic_pipeline.verification.bookkeeping.manifests import plan_for, publish_manifest
 from resources.home import HomeResource
 from resources.ledger import LedgerResource
 from resources.tables import counts_table, definition_metadata
@@ -95,9 +95,9 @@ def conversations(
     experiment = find_experiment(home.home(), config.experiment)
     selected = {SETTING_OF[key.to_python_identifier()] for key in context.selected_asset_keys}
     plan = plan_for(lake, experiment, task, model, _with_continued(selected))
-    with ledger.open() as book, interrupts_told(context):
+    with ledger.open() as opened, report_interrupts(context):
         budget = budget_for(context, experiment, model)
-        outcome = run(plan, book, lake, max_connections=caps.connections(), budget=budget, processes=caps.processes())
+        outcome = run(plan, opened, lake, max_connections=caps.connections(), budget=budget, processes=caps.processes())
     store = ConversationStore(lake, task, model.alias)
     store.compact()
     publish_manifest(lake, plan_for(lake, experiment, task, model))
@@ -106,7 +106,7 @@ def conversations(
 
 
 @contextmanager
-def interrupts_told(context: dg.AssetExecutionContext) -> Iterator[None]:
+def report_interrupts(context: dg.AssetExecutionContext) -> Iterator[None]:
     """Have Dagster see its own interrupt where the library was interrupted inside, and that it was asked for.
 
     Else a run stopped by Ctrl-C or SIGTERM counts as failed, or even as succeeded.

@@ -34,18 +34,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SUPPORT = ROOT / "tests" / "support"
 sys.path[:0] = [str(ROOT), str(SUPPORT)]
 
-from plans import entry_at, math_plan  # noqa: E402
-from playing import played_answer  # noqa: E402
+from math_plans import entry_at, math_plan  # noqa: E402
+from role_answers import played_answer  # noqa: E402
 
-from lic_pipeline.models import access  # noqa: E402
+from lic_pipeline.models.calling import model_access as access  # noqa: E402
 from lic_pipeline.models.clients import ModelClient, open_client  # noqa: E402
 from lic_pipeline.models.ledger import Ledger  # noqa: E402
 from lic_pipeline.models.registry import ModelEntry, user_registry  # noqa: E402
 from lic_pipeline.models.request import ModelRequest  # noqa: E402
 from lic_pipeline.records import Reply, Usage  # noqa: E402
-from lic_pipeline.simulation.engine import run  # noqa: E402
-from lic_pipeline.simulation.roles.literals import literals  # noqa: E402
-from lic_pipeline.tasks.math.extract import find  # noqa: E402
+from lic_pipeline.simulation.engine.engine import run  # noqa: E402
+from lic_pipeline.simulation.roles.message_literals import literals  # noqa: E402
+from lic_pipeline.tasks.math.extract_number import find  # noqa: E402
 
 NOWHERE = "http://127.0.0.1:9/v1"
 Rate = tuple[float, float]

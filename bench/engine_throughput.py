@@ -18,21 +18,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.scripted import TALK, WRONG, ScriptedVoice, pens, plan_of, speaking  # noqa: E402
+from support.scripted_assistant import TALK, WRONG, ScriptedAssistant, pens, plan_of, speaking  # noqa: E402
 
 from lic_pipeline.lake.conversations import ConversationStore  # noqa: E402
 from lic_pipeline.models.ledger import Ledger  # noqa: E402
 from lic_pipeline.records import Setting  # noqa: E402
-from lic_pipeline.simulation import engine  # noqa: E402
-from lic_pipeline.simulation.plan import Plan  # noqa: E402
-from lic_pipeline.simulation.work import Work  # noqa: E402
+from lic_pipeline.simulation.engine import engine  # noqa: E402
+from lic_pipeline.simulation.plan.conversation_plan import Plan  # noqa: E402
+from lic_pipeline.simulation.resume.pending_conversations import PendingConversations  # noqa: E402
 
 
 def measure(plan: Plan, home: Path, connections: int) -> tuple[float, float]:
     """Calls per second and per CPU second; nothing is solved, so each conversation takes all its turns."""
-    voice = ScriptedVoice(lambda request, stage: WRONG if stage.turn % 3 == 0 else TALK)
+    assistant = ScriptedAssistant(lambda request, stage: WRONG if stage.turn % 3 == 0 else TALK)
     wall, cpu = time.perf_counter(), time.process_time()
-    with speaking(voice), Ledger.open(home / "ledger") as ledger:
+    with speaking(assistant), Ledger.open(home / "ledger") as ledger:
         outcome = engine.run(plan, ledger, home / "lake", max_connections=connections)
     if not outcome.complete:
         raise SystemExit(f"not complete: {dict(outcome.missing)}")
@@ -48,8 +48,8 @@ def rerun_seconds(home: Path, count: int) -> tuple[float, float]:
     planned = time.process_time() - started
     started = time.process_time()
     with Ledger.open(home / "ledger") as ledger:
-        work = Work(plan, ledger, ConversationStore(home / "lake", plan.task.name, plan.model.alias))
-    if work.todo:
+        pending = PendingConversations(plan, ledger, ConversationStore(home / "lake", plan.task.name, plan.model.alias))
+    if pending.todo:
         raise SystemExit("finished work is not known as finished")
     return planned, time.process_time() - started
 

@@ -24,11 +24,11 @@ from extraction_fit import Attempt, Fitter, attempts
 
 from lic_pipeline.records import Instruction, Reply, Rung, Strategy
 from lic_pipeline.tasks.math import TASK
-from lic_pipeline.tasks.math.extract import read
+from lic_pipeline.tasks.math.extract_number import read
 from lic_pipeline.tasks.math.features import results_of
-from lic_pipeline.tasks.math.values import normalise, without_bold
+from lic_pipeline.tasks.math.numbers.number_grammar import normalise, without_bold
 from lic_pipeline.tasks.math.weights import WEIGHTS
-from lic_pipeline.tasks.text import sentence_spans, visible_text
+from lic_pipeline.tasks.reply_reading import sentence_spans, visible_text
 
 Read = tuple[Rung | None, Fraction | None]
 _FIGURE = re.compile(r"-?\d[\d,]*(?:\.\d+)?")

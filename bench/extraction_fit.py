@@ -29,9 +29,9 @@ sys.path.insert(0, str(ROOT))
 
 from lic_pipeline.tasks.math import candidates as candidates_module  # noqa: E402
 from lic_pipeline.tasks.math import weights as shipped  # noqa: E402
-from lic_pipeline.tasks.math.extract import whole_value  # noqa: E402
-from lic_pipeline.tasks.math.values import normalise, without_bold  # noqa: E402
-from lic_pipeline.tasks.text import visible_text  # noqa: E402
+from lic_pipeline.tasks.math.extract_number import whole_value  # noqa: E402
+from lic_pipeline.tasks.math.numbers.number_grammar import normalise, without_bold  # noqa: E402
+from lic_pipeline.tasks.reply_reading import visible_text  # noqa: E402
 
 OWN = ROOT / "tests" / "tasks" / "math_replies.jsonl"
 LOGS = {"fork": "lic_logs/fork_math_snowball.jsonl.gz", "viewer": "lic_logs/viewer_math.jsonl"}

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from lic_pipeline.tasks.summary.citations import without_citations
-from lic_pipeline.tasks.summary.lexical import FULL_FROM, PARTIAL_FROM, matches
+from lic_pipeline.tasks.summary.lexical_judge import FULL_FROM, PARTIAL_FROM, matches
 
 LEVELS = {"not_covered": 0, "partially_covered": 1, "fully_covered": 2}
 MODEL_LEVELS = {"NO_COVERAGE": 0, "PARTIAL_COVERAGE": 1, "FULL_COVERAGE": 2}

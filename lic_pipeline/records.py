@@ -214,7 +214,7 @@ class Verdict(Record):
         return self.score == 100.0
 
 
-class MenuItem(Record):
+class PersonaReply(Record):
     """One ready reply of a persona. ``score`` is the declared score of an answer attempt (None = not an attempt)."""
 
     kind: Literal["right", "wrong", "question", "hedge", "refusal"]

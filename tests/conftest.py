@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.model_server import entry_for as entry_for
+from support.model_server import serve as serve
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

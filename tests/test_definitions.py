@@ -12,7 +12,7 @@ import pytest
 from assets.partitions import BY_TASK, BY_TASK_AND_MODEL
 from assets.simulation import asset_name
 from lic_pipeline.definitions import defs
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
 from lic_pipeline.records import Setting
 from lic_pipeline.tasks.registry import task_names
 

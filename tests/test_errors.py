@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from lic_pipeline.config import Home
 from lic_pipeline.errors import ConfigError, LicError, first_problem, problems_told
 from lic_pipeline.models.personas import load_personas
-from lic_pipeline.simulation.experiment import get_experiment
-from lic_pipeline.simulation.experiment_store import find_experiment
+from lic_pipeline.simulation.plan.experiment import get_experiment
+from lic_pipeline.simulation.plan.stored_experiments import find_experiment
 
 
 class Inner(BaseModel):

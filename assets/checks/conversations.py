@@ -10,7 +10,7 @@ import dagster as dg
 
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.records import Setting
-from lic_pipeline.simulation.invariants import INVARIANTS, broken_invariants
+from lic_pipeline.simulation.conversation.invariants import INVARIANTS, broken_invariants
 from resources.tables import counts_table, records_table
 
 INVARIANTS_CHECK = "conversation_invariants"

@@ -18,7 +18,7 @@ from typing import Any
 
 import aiohttp
 
-from lic_pipeline.models.classify import connection_error, error_for
+from lic_pipeline.models.clients.error_classes import connection_error, error_for
 from lic_pipeline.models.redaction import register_secret
 
 _session: aiohttp.ClientSession | None = None

@@ -17,7 +17,7 @@ from lic_pipeline.errors import INTERRUPTED, InterruptedRunError
 
 def main() -> None:
     """Entry point of the console script. Every error ends in one line on stderr and its exit code."""
-    from lic_pipeline.cli.streams import close_stdout, secure_streams
+    from lic_pipeline.cli.shared.standard_streams import close_stdout, secure_streams
 
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it, and means it
@@ -66,11 +66,11 @@ def _call(arguments: Sequence[str]) -> int:
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:
-        from lic_pipeline.cli.faults import explained
+        from lic_pipeline.cli.shared.error_messages import error_message
 
         if os.environ.get("LIC_DEBUG"):
             raise
-        return _told(*explained(error))
+        return _told(*error_message(error))
 
 
 def _told(message: str, code: int) -> int:

@@ -11,24 +11,33 @@ import typer
 from lic_pipeline.errors import ConfigError
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("lic_pipeline.cli.demo:demo", "The whole graph on our own samples with two personas."),
-    "demo-llm": ("lic_pipeline.cli.demo_llm:demo_llm", "Every setting with a small real model on this machine."),
-    "plan": ("lic_pipeline.cli.plan:plan", "What a run would do: conversations, calls, what is done."),
-    "run": ("lic_pipeline.cli.run:run", "Run an experiment; resumable at any moment."),
-    "status": ("lic_pipeline.cli.status:status", "Wanted, done, missing and why."),
-    "retry": ("lic_pipeline.cli.retry:retry", "Run again what ended in an error."),
-    "score": ("lic_pipeline.cli.score:score", "Score replies, JSON Lines in and out."),
-    "metrics": ("lic_pipeline.cli.metrics:metrics", "P, A90 and U90-10 of a file of scores."),
-    "import-shards": ("lic_pipeline.cli.shards:import_shards", "Import sharded instructions."),
-    "import-logs": ("lic_pipeline.cli.logs:import_logs", "Import and rescore logs of the reference scripts."),
-    "export-shards": ("lic_pipeline.cli.shards:export_shards", "Export sharded instructions."),
-    "personas": ("lic_pipeline.cli.personas:personas", "Calibration personas and their declared truth."),
-    "doctor": ("lic_pipeline.cli.doctor:doctor", "Sandbox, disk, versions, keys, data sources."),
-    "dev": ("lic_pipeline.cli.dev:dev", "The Dagster UI on this project."),
+    "demo": ("lic_pipeline.cli.commands.demo:demo", "The whole graph on our own samples with two personas."),
+    "demo-llm": (
+        "lic_pipeline.cli.commands.demo_llm:demo_llm",
+        "Every setting with a small real model on this machine.",
+    ),
+    "plan": ("lic_pipeline.cli.commands.plan:plan", "What a run would do: conversations, calls, what is done."),
+    "run": ("lic_pipeline.cli.commands.run:run", "Run an experiment; resumable at any moment."),
+    "status": ("lic_pipeline.cli.commands.status:status", "Wanted, done, missing and why."),
+    "retry": ("lic_pipeline.cli.commands.retry:retry", "Run again what ended in an error."),
+    "score": ("lic_pipeline.cli.commands.score:score", "Score replies, JSON Lines in and out."),
+    "metrics": ("lic_pipeline.cli.commands.metrics:metrics", "P, A90 and U90-10 of a file of scores."),
+    "import-shards": ("lic_pipeline.cli.commands.shards:import_shards", "Import sharded instructions."),
+    "import-logs": (
+        "lic_pipeline.cli.commands.import_logs:import_logs",
+        "Import and rescore logs of the reference scripts.",
+    ),
+    "export-shards": ("lic_pipeline.cli.commands.shards:export_shards", "Export sharded instructions."),
+    "personas": ("lic_pipeline.cli.commands.personas:personas", "Calibration personas and their declared truth."),
+    "doctor": ("lic_pipeline.cli.commands.doctor:doctor", "Sandbox, disk, versions, keys, data sources."),
+    "dev": ("lic_pipeline.cli.commands.dev:dev", "The Dagster UI on this project."),
 }
 GROUPS: dict[str, tuple[str, str]] = {
-    "models": ("lic_pipeline.cli.models:models_app", "The model registry."),
-    "ledger": ("lic_pipeline.cli.ledger:ledger_app", "What was paid for: totals, export, verify, rebuild, vacuum."),
+    "models": ("lic_pipeline.cli.commands.models:models_app", "The model registry."),
+    "ledger": (
+        "lic_pipeline.cli.commands.ledger:ledger_app",
+        "What was paid for: totals, export, verify, rebuild, vacuum.",
+    ),
 }
 
 

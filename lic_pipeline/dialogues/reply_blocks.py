@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from lic_pipeline.tasks.fences import fenced_blocks, without_fences
+from lic_pipeline.tasks.fenced_blocks import fenced_blocks, without_fences
 
 EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 """Ranges of a character class."""

@@ -18,7 +18,7 @@ from lic_pipeline.dialogues.slots import SLOTS, Several, read_slots
 from lic_pipeline.dialogues.tool_choice import chosen_tool
 from lic_pipeline.errors import RecordError
 from lic_pipeline.records import Extraction, Instruction, Json, Policy, Reply, Rung, Verdict
-from lic_pipeline.tasks.text import reasoning_flags, visible_text
+from lic_pipeline.tasks.reply_reading import reasoning_flags, visible_text
 
 
 class _WholeReply:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lic_pipeline.logs.tables import STEP_SCORES
 from lic_pipeline.records import Conversation, Instruction, Policy, Strategy, Verdict
-from lic_pipeline.scoring.conversations import ScoredTurn, score_turns
+from lic_pipeline.scoring.conversation_scores import ScoredTurn, score_turns
 from lic_pipeline.scoring.verdicts import VerdictStore, verdict_of
 from lic_pipeline.tasks.protocol import Task
 

@@ -11,7 +11,7 @@ from math import comb
 import duckdb
 import pyarrow as pa
 
-from lic_pipeline.metrics.cells import (
+from lic_pipeline.metrics.cell_values import (
     Row,
     degradation_interval_rows,
     model_interval_rows,
@@ -20,9 +20,9 @@ from lic_pipeline.metrics.cells import (
     read_pairs,
     task_interval_rows,
 )
-from lic_pipeline.metrics.health import SIMULATOR_EVENTS
-from lic_pipeline.metrics.subsets import percentile_weights
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
+from lic_pipeline.metrics.simulator_health import SIMULATOR_EVENTS
+from lic_pipeline.metrics.statistics.run_subsets import percentile_weights
 from lic_pipeline.tables.scores import PLANNED, SCORES
 
 _CELL = {name: pa.string() for name in ("experiment", "condition", "task", "model", "setting")}

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from lic_pipeline.lake.tables import read_all
 from lic_pipeline.logs.tables import IMPORTED_LOGS, LOG_COMPARISON
-from lic_pipeline.metrics.artefact_table import MEASUREMENT_ARTEFACT
-from lic_pipeline.metrics.health import SIMULATOR_EVENTS, simulator_events
+from lic_pipeline.metrics.measurement_artefact_table import MEASUREMENT_ARTEFACT
+from lic_pipeline.metrics.simulator_health import SIMULATOR_EVENTS, simulator_events
 from lic_pipeline.tables import TableSpec
 from lic_pipeline.tables.items import (
     APPROVED_INSTRUCTIONS,

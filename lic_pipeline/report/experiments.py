@@ -8,8 +8,8 @@ from lic_pipeline.config import Home
 from lic_pipeline.errors import LicError
 from lic_pipeline.models.request import digest
 from lic_pipeline.report.render import markdown
-from lic_pipeline.simulation.experiment import Experiment, named_experiments
-from lic_pipeline.simulation.experiment_store import base_of, find_experiment
+from lic_pipeline.simulation.plan.experiment import Experiment, named_experiments
+from lic_pipeline.simulation.plan.stored_experiments import base_of, find_experiment
 
 _OPTIONS = {
     "settings": "setting",

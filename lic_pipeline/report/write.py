@@ -9,8 +9,8 @@ import duckdb
 
 from lic_pipeline.config import Home
 from lic_pipeline.lake.files import write_text
-from lic_pipeline.metrics.statistics import binomial_truth
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
+from lic_pipeline.metrics.statistics.reliability import binomial_truth
 from lic_pipeline.metrics.warehouse import export_csv
 from lic_pipeline.report.console import against_full, drop_points
 from lic_pipeline.report.experiments import made_by

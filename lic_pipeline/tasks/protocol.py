@@ -14,7 +14,7 @@ from lic_pipeline.records import (
     Extraction,
     Instruction,
     Json,
-    MenuItem,
+    PersonaReply,
     Policy,
     Reply,
     Shard,
@@ -67,7 +67,7 @@ class Task(Protocol):
     def gold(self, instruction: Instruction) -> str | None:
         """A full reply that must score 100 (robust), or None when the instruction has no reference."""
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Ready replies for personas: at least one right, two wrong, a question, a hedge and a refusal."""
 
     def score_item(self, line: Mapping[str, Json], base: Path) -> Instruction:

@@ -8,9 +8,9 @@ import dagster as dg
 import pytest
 from support.graph import MODELS, TINY
 
-from lic_pipeline.cli.launch import Launcher, launcher
+from lic_pipeline.cli.shared.dagster_jobs import JobLauncher, job_launcher
 from lic_pipeline.config import Home
-from lic_pipeline.simulation.experiment_store import keep_experiment
+from lic_pipeline.simulation.plan.stored_experiments import keep_experiment
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +29,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 
 @pytest.fixture(scope="module")
-def launch(home: Home) -> Iterator[Launcher]:
+def launch(home: Home) -> Iterator[JobLauncher]:
     """A launcher on the instance of this home; math is prepared."""
-    with launcher(home) as found:
+    with job_launcher(home) as found:
         found.prepare("math")
         yield found
 
 
 @pytest.fixture(scope="module")
-def instance(launch: Launcher) -> dg.DagsterInstance:
+def instance(launch: JobLauncher) -> dg.DagsterInstance:
     """The instance the launcher works on."""
     return launch._instance

@@ -12,7 +12,7 @@ import pytest
 from assets.automation import new_models, rerun
 from assets.partitions import model_key, partition_key
 from lic_pipeline.definitions import defs
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
 from lic_pipeline.models.registry import registry
 from lic_pipeline.tasks.registry import task_names
 

@@ -12,7 +12,7 @@ from support.graph import math_rows, plain
 from assets.checks.layer import blocks, layer_check, spec_breaks, tolerated_share
 from assets.checks.scores import RULES, scores_check
 from assets.layers import REFUSED
-from lic_pipeline.cli.launch import Launcher
+from lic_pipeline.cli.shared.dagster_jobs import JobLauncher
 from lic_pipeline.config import Home
 from lic_pipeline.errors import ConfigError, InputError
 from lic_pipeline.lake.tables import partition_path, read_partition
@@ -37,7 +37,7 @@ def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_one_bad_row_in_twenty_warns_and_is_named(
-    raw: Path, launch: Launcher, home: Home, instance: dg.DagsterInstance
+    raw: Path, launch: JobLauncher, home: Home, instance: dg.DagsterInstance
 ) -> None:
     math_rows(raw, 20, broken=1)
     launch.prepare("math")
@@ -53,7 +53,7 @@ def test_one_bad_row_in_twenty_warns_and_is_named(
 
 
 def test_too_many_bad_rows_stop_the_run_and_the_last_good_version_stays(
-    raw: Path, launch: Launcher, home: Home, instance: dg.DagsterInstance
+    raw: Path, launch: JobLauncher, home: Home, instance: dg.DagsterInstance
 ) -> None:
     math_rows(raw, 30, broken=0)
     launch.prepare("math")
@@ -69,7 +69,7 @@ def test_too_many_bad_rows_stop_the_run_and_the_last_good_version_stays(
 
 
 def test_items_that_cannot_be_used_stop_at_their_own_layer_too(
-    raw: Path, launch: Launcher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    raw: Path, launch: JobLauncher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     math_rows(raw, 20, broken=0)
     launch.prepare("math")

@@ -15,7 +15,7 @@ from assets import metrics as metric_assets
 from assets import scoring as score_assets
 from assets.partitions import model_key, partition_key, task_and_model
 from assets.simulation import asset_name
-from lic_pipeline.cli.launch import OWNER_TAG, Launcher, launcher
+from lic_pipeline.cli.shared.dagster_jobs import OWNER_TAG, JobLauncher, job_launcher
 from lic_pipeline.config import Home
 from lic_pipeline.definitions import defs
 from lic_pipeline.errors import InputError, InterruptedRunError
@@ -23,20 +23,20 @@ from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import partition_path, read_partition
 from lic_pipeline.models.registry import registry
 from lic_pipeline.tables.scores import SCORES
-from lic_pipeline.verification.freshness import write_fingerprint
-from lic_pipeline.verification.planning import manifest_partition, read_manifest
+from lic_pipeline.verification.bookkeeping.fingerprints import write_fingerprint
+from lic_pipeline.verification.bookkeeping.manifests import manifest_partition, read_manifest
 
 ODD = "Örg/Odd, Model|x: 1"
 
 
 @pytest.fixture(scope="module")
-def evaluated(launch: Launcher) -> Launcher:
+def evaluated(launch: JobLauncher) -> JobLauncher:
     launch.evaluate(TINY, "math", "sim/lost")
     return launch
 
 
 @pytest.fixture(scope="module")
-def published(evaluated: Launcher) -> Launcher:
+def published(evaluated: JobLauncher) -> JobLauncher:
     evaluated.publish()
     return evaluated
 
@@ -59,7 +59,7 @@ def evaluations(instance: dg.DagsterInstance, asset: str, check: str) -> list[An
     return [record.event.get_dagster_event().asset_check_evaluation_data for record in records if record.event]
 
 
-def test_runs_carry_their_partition_and_their_owner(evaluated: Launcher, instance: dg.DagsterInstance) -> None:
+def test_runs_carry_their_partition_and_their_owner(evaluated: JobLauncher, instance: dg.DagsterInstance) -> None:
     prepared, held = last_run(instance, "prepare"), last_run(instance, "evaluate")
     assert prepared.status is held.status is dg.DagsterRunStatus.SUCCESS
     assert prepared.tags["dagster/partition"] == "math"
@@ -68,7 +68,7 @@ def test_runs_carry_their_partition_and_their_owner(evaluated: Launcher, instanc
     assert held.tags[OWNER_TAG].endswith(f":{os.getpid()}")
 
 
-def test_checks_carry_the_partition_they_looked_at(evaluated: Launcher, instance: dg.DagsterInstance) -> None:
+def test_checks_carry_the_partition_they_looked_at(evaluated: JobLauncher, instance: dg.DagsterInstance) -> None:
     (gold,) = evaluations(instance, "instructions", "gold_scores_100")
     (consistent,) = evaluations(instance, "scores", "scores_consistent")
     assert (gold.partition, gold.passed) == ("math", True)
@@ -76,7 +76,7 @@ def test_checks_carry_the_partition_they_looked_at(evaluated: Launcher, instance
     assert evaluations(instance, "snowball_conversations", "conversation_invariants") == []
 
 
-def test_versions_say_what_they_hold(evaluated: Launcher, instance: dg.DagsterInstance) -> None:
+def test_versions_say_what_they_hold(evaluated: JobLauncher, instance: dg.DagsterInstance) -> None:
     raw = metadata_of(instance, "gsm8k")
     assert raw["source"] == "embedded"
     assert all(len(file["sha256"]) == 64 for file in raw["files"])
@@ -89,7 +89,7 @@ def test_versions_say_what_they_hold(evaluated: Launcher, instance: dg.DagsterIn
     assert scores["path"].endswith("part.parquet")
 
 
-def test_published_tables_and_report(published: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+def test_published_tables_and_report(published: JobLauncher, home: Home, instance: dg.DagsterInstance) -> None:
     with duckdb.connect(str(home.warehouse), read_only=True) as connection:
         (rows,) = connection.execute("SELECT count(*) FROM reliability_by_task").fetchone() or (0,)
     assert rows == metadata_of(instance, "reliability_by_task")["dagster/row_count"] == 3
@@ -98,7 +98,7 @@ def test_published_tables_and_report(published: Launcher, home: Home, instance: 
     assert instance.get_latest_materialization_event(dg.AssetKey("validation_report")) is None
 
 
-def test_a_plain_text_partition_key_is_enough(evaluated: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+def test_a_plain_text_partition_key_is_enough(evaluated: JobLauncher, home: Home, instance: dg.DagsterInstance) -> None:
     before = ConversationStore(home.lake, "math", "sim/lost").file_names()
     done = defs.resolve_job_def("evaluate").execute_in_process(
         partition_key=f"{model_key('sim/lost')}|math",
@@ -112,7 +112,9 @@ def test_a_plain_text_partition_key_is_enough(evaluated: Launcher, home: Home, i
     assert nothing["nothing_planned"] == "experiment tiny does not hold SNOWBALL for math"
 
 
-def test_a_model_over_tasks_as_a_backfill_runs_it(launch: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+def test_a_model_over_tasks_as_a_backfill_runs_it(
+    launch: JobLauncher, home: Home, instance: dg.DagsterInstance
+) -> None:
     launch.prepare("actions")
     instance.add_dynamic_partitions("model", [model_key("sim/steady")])
     names = [asset_name(setting) for setting in TINY.settings]
@@ -142,7 +144,7 @@ def test_every_model_survives_as_a_partition_key(home: Home) -> None:
     assert len(keys) == len(registry())
 
 
-def test_a_model_with_an_odd_name_is_evaluated(launch: Launcher, home: Home, instance: dg.DagsterInstance) -> None:
+def test_a_model_with_an_odd_name_is_evaluated(launch: JobLauncher, home: Home, instance: dg.DagsterInstance) -> None:
     launch.evaluate(TINY, "math", ODD)
     assert last_run(instance, "evaluate").status is dg.DagsterRunStatus.SUCCESS
     assert metadata_of(instance, "scores")["model"] == ODD
@@ -150,7 +152,7 @@ def test_a_model_with_an_odd_name_is_evaluated(launch: Launcher, home: Home, ins
 
 
 def test_an_interrupted_run_is_canceled_and_what_it_held_is_kept(
-    launch: Launcher, home: Home, instance: dg.DagsterInstance
+    launch: JobLauncher, home: Home, instance: dg.DagsterInstance
 ) -> None:
     with pytest.raises(InterruptedRunError, match="run the command again"):
         launch.evaluate(TINY, "math", "terminated")
@@ -158,7 +160,7 @@ def test_an_interrupted_run_is_canceled_and_what_it_held_is_kept(
     assert read_manifest(home.lake, "tiny", "math", "terminated") is None
 
 
-def test_the_next_launch_closes_a_run_whose_process_died(launch: Launcher, home: Home) -> None:
+def test_the_next_launch_closes_a_run_whose_process_died(launch: JobLauncher, home: Home) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     owners = {"dead": gone.pid, "alive": os.getppid()}
@@ -168,13 +170,13 @@ def test_the_next_launch_closes_a_run_whose_process_died(launch: Launcher, home:
         run = dg.DagsterRun(job_name="evaluate", tags=tags)
         instance.add_run(run)
         instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, "evaluate"), run.run_id)
-    with launcher(home) as again:
+    with job_launcher(home) as again:
         status = {name: again._instance.get_runs(dg.RunsFilter(tags={"name": name}))[0].status for name in owners}
     assert status == {"dead": dg.DagsterRunStatus.FAILURE, "alive": dg.DagsterRunStatus.STARTED}
 
 
 def test_a_metric_table_that_breaks_its_rules_leaves_the_published_file(
-    published: Launcher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    published: JobLauncher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = metric_assets.build_metrics
 
@@ -192,7 +194,7 @@ def test_a_metric_table_that_breaks_its_rules_leaves_the_published_file(
 
 
 def test_scores_that_contradict_each_other_are_not_written(
-    evaluated: Launcher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    evaluated: JobLauncher, home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = score_assets.score_manifest
 

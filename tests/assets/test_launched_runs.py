@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 
 from assets.partitions import model_key
-from lic_pipeline.cli.launch import Launcher
+from lic_pipeline.cli.shared.dagster_jobs import JobLauncher
 from lic_pipeline.config import Home
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def last_run(instance: dg.DagsterInstance, job: str) -> dg.DagsterRun:
 
 
 def test_dg_launch_takes_a_partition_as_text_and_publishes_with_validation(
-    launch: Launcher, home: Home, instance: dg.DagsterInstance
+    launch: JobLauncher, home: Home, instance: dg.DagsterInstance
 ) -> None:
     instance.add_dynamic_partitions("model", [model_key("sim/lost")])
     key = f"{model_key('sim/lost')}|math"
@@ -57,7 +57,7 @@ def test_dg_launch_takes_a_partition_as_text_and_publishes_with_validation(
 
 
 def test_sigterm_cancels_a_launched_run(
-    launch: Launcher, home: Home, instance: dg.DagsterInstance, tmp_path: Path
+    launch: JobLauncher, home: Home, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     instance.add_dynamic_partitions("model", ["thinking"])
     started = tmp_path / "started"

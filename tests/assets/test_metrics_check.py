@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from assets.checks.metrics import RELATIONS, _rules, metrics_check
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
 from lic_pipeline.tables import Column, TableSpec
 
 

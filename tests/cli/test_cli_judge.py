@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 from fault_server import FaultServer
-from judged import all_full
+from summaries_to_judge import all_full
 from support.lic_command import Lic
 
 JUDGED = ("-m", "sim/steady", "-t", "summary", "-k", "2", "-n", "1", "-s", "FULL", "--judge-model", "judge")

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from fault_server import FaultServer
-from playing import faithful_user, played_answer, role_of, untold
+from role_answers import faithful_user, played_answer, role_of, untold
 from support.lic_command import Lic
 
 PLAYED = ("-m", "fake", "-t", "math", "-k", "3", "-n", "1", "-s", "FULL", "-s", "SHARDED", "-s", "RECAP",

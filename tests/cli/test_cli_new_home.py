@@ -11,7 +11,7 @@ import pytest
 import yaml
 from support.lic_command import Lic
 
-from lic_pipeline.cli.dev import dev
+from lic_pipeline.cli.commands.dev import dev
 
 TINY = ("run", "-m", "sim/steady", "-t", "math", "-k", "1", "-n", "1", "-s", "FULL", "--json")
 

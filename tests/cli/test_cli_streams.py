@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from support.fault_server import FaultServer
 from support.lic_command import PROGRAM, SMALL, Lic
-from support.plans import entry_at, math_plan
+from support.math_plans import entry_at, math_plan
 
 from lic_pipeline.cli import plain_text
-from lic_pipeline.cli.progress import Display, line_of
+from lic_pipeline.cli.shared.progress_display import ProgressDisplay, line_of
 from lic_pipeline.models.ledger import Ledger
-from lic_pipeline.simulation.engine import run
-from lic_pipeline.simulation.outcome import Progress
+from lic_pipeline.simulation.engine.engine import run
+from lic_pipeline.simulation.engine.outcome import Progress
 
 
 def _shell(lic: Lic, command: str, **env: str) -> subprocess.CompletedProcess[bytes]:
@@ -144,10 +144,10 @@ def test_a_line_of_progress_says_calls_and_spend(usd: float, unpriced: int, spen
 def test_the_processes_of_a_run_are_shown_as_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lic_pipeline.cli.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("lic_pipeline.cli.shared.progress_display.QUIET_SECONDS", 0.0)
     progress = Progress("math x m", total=10, already=1, finished=2, calls=20, cost_usd=0.5)
     progress.beside[0] = Progress("math x m", 10, finished=3, failed=1, calls=30, cost_usd=0.75, unpriced_tokens=12)
-    with Display() as display:
+    with ProgressDisplay() as display:
         display.show(progress)
     assert display.calls == 50
     assert "math x m: 7/10, 1 in error," in (line := capsys.readouterr().err)
@@ -157,12 +157,12 @@ def test_the_processes_of_a_run_are_shown_as_one(
 def test_a_run_of_a_model_without_a_price_shows_its_tokens_on_plain_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lic_pipeline.cli.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("lic_pipeline.cli.shared.progress_display.QUIET_SECONDS", 0.0)
     before = 0
     with FaultServer() as server, Ledger.open(tmp_path / "ledger") as ledger:
         for seed in (1, 2):  # a display knows nothing of what was spent before it
             plan = math_plan(entry_at(server.url), 2, seed=seed, settings=["FULL", "CONCAT"])
-            with Display():
+            with ProgressDisplay():
                 run(plan, ledger, tmp_path / "lake")
             lines = [line for line in capsys.readouterr().err.splitlines() if "math x fake" in line]
             spent = server.prompt_tokens + server.completion_tokens - before

@@ -41,7 +41,7 @@ def test_gold_scores_100_and_the_menu_keeps_its_word(instruction: Instruction) -
     verdict = graded(gold, instruction)
     assert verdict is not None
     assert verdict.score == 100
-    menu = task.menu(instruction)
+    menu = task.persona_replies(instruction)
     kinds = [item.kind for item in menu]
     assert {"right", "wrong", "question", "hedge", "refusal"} <= set(kinds)
     assert kinds.count("wrong") >= 2

@@ -15,7 +15,7 @@ from lic_pipeline.dialogues.slot_values import normal_date, normal_people, norma
 from lic_pipeline.dialogues.slots import read_slots
 from lic_pipeline.dialogues.tool_choice import chosen_tool
 from lic_pipeline.records import Instruction, Json, Verdict
-from lic_pipeline.scoring.scorer import LineScorer
+from lic_pipeline.scoring.line_scorer import LineScorer
 
 SENTENCES = [
     ("nothing", "", 0),

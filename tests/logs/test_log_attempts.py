@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.log_lines import SHARDS, Line, evaluation, full, label, log_line, reply, reveal, sharded, user
 
-from lic_pipeline.logs.build import build_conversation, infer_stop, recorded_extraction, stands_in
-from lic_pipeline.logs.parse import parse_log
+from lic_pipeline.logs.build_conversation import build_conversation, infer_stop, recorded_extraction, stands_in
+from lic_pipeline.logs.reading.parse_line import parse_log
 from lic_pipeline.logs.rescoring import rescore
 from lic_pipeline.records import Conversation, Instruction, Json, Rung, Setting, StopReason, Strategy
 from lic_pipeline.tasks.registry import get_task

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from lic_pipeline.cli.app import COMMANDS, build
 from lic_pipeline.errors import ConfigError, InputError, UnknownNameError
-from lic_pipeline.metrics.artefact_table import MEASUREMENT_ARTEFACT
+from lic_pipeline.metrics.measurement_artefact_table import MEASUREMENT_ARTEFACT
 
 Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("raw_files", "lic_home")

@@ -18,10 +18,10 @@ from lic_pipeline.cli.app import build
 from lic_pipeline.config import Home
 from lic_pipeline.errors import ConfigError, InputError, RecordError, UnknownNameError
 from lic_pipeline.lake.conversations import ConversationStore
-from lic_pipeline.logs.importing import import_files
-from lic_pipeline.logs.names import UnknownSettingError, kind_of, setting_table
+from lic_pipeline.logs.import_files import import_files
 from lic_pipeline.logs.outcome import MOST_NAMES, OTHERS
-from lic_pipeline.logs.trace import read_trace
+from lic_pipeline.logs.reading.parse_trace import read_trace
+from lic_pipeline.logs.reading.reference_names import UnknownSettingError, kind_of, setting_table
 from lic_pipeline.records import Conversation, Setting
 
 Write = Callable[..., Path]

@@ -15,9 +15,9 @@ from lic_pipeline.config import Home
 from lic_pipeline.errors import InputError
 from lic_pipeline.lake.conversations import ConversationStore
 from lic_pipeline.lake.tables import read_all, read_partition
-from lic_pipeline.logs.importing import Imported, import_files
-from lic_pipeline.logs.names import alias_table
-from lic_pipeline.logs.publish import publish_import
+from lic_pipeline.logs.import_files import Imported, import_files
+from lic_pipeline.logs.publish_import import publish_import
+from lic_pipeline.logs.reading.reference_names import alias_table
 from lic_pipeline.logs.tables import IMPORTED_LOGS, partition_of
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.records import Conversation, Json

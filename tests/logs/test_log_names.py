@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lic_pipeline.errors import ConfigError, RecordError
-from lic_pipeline.logs.names import (
+from lic_pipeline.logs.reading.reference_names import (
     SetAsideError,
     alias_table,
     instruction_id,

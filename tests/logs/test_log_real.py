@@ -14,11 +14,11 @@ import pytest
 
 from lic_pipeline.config import Home
 from lic_pipeline.lake.conversations import ConversationStore
-from lic_pipeline.logs.bullets import shard_texts
-from lic_pipeline.logs.differences import attempt_differences
-from lic_pipeline.logs.importing import Imported, import_files
-from lic_pipeline.logs.publish import publish_import
-from lic_pipeline.metrics.artefact import artefact_rows
+from lic_pipeline.logs.attempt_differences import attempt_differences
+from lic_pipeline.logs.import_files import Imported, import_files
+from lic_pipeline.logs.publish_import import publish_import
+from lic_pipeline.logs.reading.concat_shards import shard_texts
+from lic_pipeline.metrics.measurement_artefact import artefact_rows
 from lic_pipeline.records import Json
 
 ADJUDICATED = Path(__file__).resolve().parent.parent / "tasks"

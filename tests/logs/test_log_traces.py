@@ -8,9 +8,9 @@ import pytest
 from support.log_lines import evaluation, label, reply, reveal, user
 
 from lic_pipeline.errors import RecordError
-from lic_pipeline.logs.bullets import shard_texts
-from lic_pipeline.logs.parse import number_reveals
-from lic_pipeline.logs.trace import LogTurn, read_trace, recorded_score
+from lic_pipeline.logs.reading.concat_shards import shard_texts
+from lic_pipeline.logs.reading.parse_line import number_reveals
+from lic_pipeline.logs.reading.parse_trace import LogTurn, read_trace, recorded_score
 from lic_pipeline.records import Strategy
 
 DONE = {"role": "log", "content": {"type": "conversation-completed", "is_correct": True}}

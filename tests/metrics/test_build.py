@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from lic_pipeline.metrics.build import build_metrics, sql_text
-from lic_pipeline.metrics.health import EVENTS, SIMULATOR_EVENTS
-from lic_pipeline.metrics.statistics import group_reliability
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
+from lic_pipeline.metrics.simulator_health import EVENTS, SIMULATOR_EVENTS
+from lic_pipeline.metrics.statistics.reliability import group_reliability
 from lic_pipeline.metrics.warehouse import csv_text, store
 
 Row = dict[str, Any]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lic_pipeline.metrics.intervals import ci_items, ci_runs
-from lic_pipeline.metrics.seeds import seed_of
-from lic_pipeline.metrics.statistics import binomial_truth, instruction_reliability
+from lic_pipeline.metrics.statistics.intervals import ci_items, ci_runs
+from lic_pipeline.metrics.statistics.reliability import binomial_truth, instruction_reliability
+from lic_pipeline.metrics.statistics.resampling_seeds import seed_of
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 POPULATIONS: dict[str, Draw] = {

@@ -13,7 +13,7 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from lic_pipeline.cli.metrics import metrics
+from lic_pipeline.cli.commands.metrics import metrics
 
 APP = typer.Typer()
 APP.command()(metrics)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from lic_pipeline.cli.models import models_app
+from lic_pipeline.cli.commands.models import models_app
 from lic_pipeline.errors import ConfigError
 from lic_pipeline.models.registry import get_model, user_registry
 

@@ -14,7 +14,7 @@ from fault_server import FaultServer
 
 from lic_pipeline.models.redaction import MASK, Redactor, refresh_secrets
 from lic_pipeline.records import Reply, ToolCall
-from lic_pipeline.simulation.journal import as_kept
+from lic_pipeline.simulation.call_store import redacted_reply
 
 CANARY = "sk-canary-7f3a9b2c4d5e6f708192"
 PLAIN = "plaincanaryvalue42"
@@ -23,11 +23,11 @@ RUN = """
 import logging, sys, traceback
 logging.basicConfig(level=logging.DEBUG, filename=sys.argv[3])
 from pathlib import Path
-from plans import entry_at, math_plan
+from math_plans import entry_at, math_plan
 from lic_pipeline.models.budget import Budget
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.registry import ModelEntry
-from lic_pipeline.simulation.engine import run
+from lic_pipeline.simulation.engine.engine import run
 home, url, log, variable = Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 entry = entry_at(url, key_variable=variable, limits={"concurrency": 4})
 print(repr(entry))
@@ -98,7 +98,7 @@ def test_a_reply_that_is_json_itself_is_kept_without_the_secrets_in_it(
     said = json.dumps({"token": secret, "why": "none"})
     call = ToolCall(name="log_in", arguments=said if place == "arguments" else "{}")
     words = {"text": "as asked", **({place: said} if place != "arguments" else {})}
-    kept = as_kept(Reply(**words, tool_calls=(call,)))
+    kept = redacted_reply(Reply(**words, tool_calls=(call,)))
     left = kept.reply.tool_calls[0].arguments if place == "arguments" else getattr(kept.reply, place)
     assert json.loads(left) == {"token": MASK, "why": "none"}
     assert kept.reply.flags == ("redacted",)

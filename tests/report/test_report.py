@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from lic_pipeline.config import Home
-from lic_pipeline.metrics.document import compute
-from lic_pipeline.metrics.rows import read_rows
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.json_document import compute
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
+from lic_pipeline.metrics.score_lines import read_rows
 from lic_pipeline.report.console import print_tables
 from lic_pipeline.report.render import fixed, markdown, value_with_interval
 from lic_pipeline.report.write import report_text, write_report

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from lic_pipeline.config import Home
-from lic_pipeline.metrics.document import compute
-from lic_pipeline.metrics.rows import read_rows
+from lic_pipeline.metrics.json_document import compute
+from lic_pipeline.metrics.score_lines import read_rows
 from lic_pipeline.records import Setting
 from lic_pipeline.report.experiments import made_by
 from lic_pipeline.report.write import report_text
-from lic_pipeline.simulation.experiment import Experiment, get_experiment
-from lic_pipeline.simulation.experiment_store import find_experiment, keep_experiment
+from lic_pipeline.simulation.plan.experiment import Experiment, get_experiment
+from lic_pipeline.simulation.plan.stored_experiments import find_experiment, keep_experiment
 
 MAIN = get_experiment("main")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lic_pipeline.metrics.tables import METRIC_TABLES
+from lic_pipeline.metrics.metric_tables import METRIC_TABLES
 from lic_pipeline.report.health import COLUMNS, health_rows
 
 SPEC = next(spec for spec in METRIC_TABLES if spec.name == "simulator_health")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.items import sample_items
-from support.scripted import RIGHT, TALK, WRONG, pens
+from support.scripted_assistant import RIGHT, TALK, WRONG, pens
 
 from lic_pipeline.errors import RecordError
 from lic_pipeline.records import (
@@ -24,10 +24,10 @@ from lic_pipeline.records import (
     Turn,
     Verdict,
 )
-from lic_pipeline.scoring.conversations import ScoredTurn, attempt_rows, score_conversation, score_turns
+from lic_pipeline.scoring.conversation_scores import ScoredTurn, attempt_rows, score_conversation, score_turns
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.tasks.summary.judge import Insight, InsightVerdict
-from lic_pipeline.tasks.summary.lexical import LexicalJudge
+from lic_pipeline.tasks.summary.judge_questions import Insight, InsightVerdict
+from lic_pipeline.tasks.summary.lexical_judge import LexicalJudge
 from lic_pipeline.tasks.summary.task import Summary
 
 TASK = get_task("math")

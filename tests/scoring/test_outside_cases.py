@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lic_pipeline.scoring.lookup import find_task
-from lic_pipeline.scoring.scorer import LineScorer
-from lic_pipeline.scoring.stream import score_lines
+from lic_pipeline.scoring.find_scorer import find_task
+from lic_pipeline.scoring.line_scorer import LineScorer
+from lic_pipeline.scoring.score_stream import score_lines
 
 FILES = ("outside_cases.jsonl", "replies.jsonl")
 TASKS = [

@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from lic_pipeline.cli.score import score
+from lic_pipeline.cli.commands.score import score
 
 APP = typer.Typer(add_completion=False, rich_markup_mode=None)
 APP.command()(score)
@@ -24,7 +24,7 @@ RIGHT = {"id": "a", "reference": "3", "response": "Final answer: 3"}
 WRONG = {"id": "b", "reference": "3", "response": "Final answer: 4"}
 NOTHING = {"id": "c", "reference": "3"}
 COMMAND = (
-    "import typer; from lic_pipeline.cli.score import score; "
+    "import typer; from lic_pipeline.cli.commands.score import score; "
     "app = typer.Typer(add_completion=False, rich_markup_mode=None); app.command()(score); app()"
 )
 
@@ -148,7 +148,7 @@ def test_output_may_be_the_input(items: Path) -> None:
 
 
 def test_interrupted_output_leaves_the_old_file_alone(items: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lic_pipeline.scoring import stream
+    from lic_pipeline.scoring import score_stream as stream
 
     def interrupt(line: object) -> bytes:
         raise KeyboardInterrupt
@@ -215,7 +215,7 @@ def _stream_of(tmp_path: Path, count: int) -> tuple[float, int]:
             handle.write(json.dumps(item) + "\n")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     measured = (
-        "import resource, sys; from lic_pipeline.cli.score import score; "
+        "import resource, sys; from lic_pipeline.cli.commands.score import score; "
         "score('math', sys.argv[1], output=sys.argv[2]); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
@@ -241,7 +241,10 @@ def test_100_000_math_lines_take_under_20_seconds_of_one_core(tmp_path: Path) ->
 
 
 def test_command_module_imports_nothing_heavy() -> None:
-    code = "import sys; import lic_pipeline.cli.score; print([m for m in sys.modules if m.startswith('pydantic')])"
+    code = (
+        "import sys; import lic_pipeline.cli.commands.score; "
+        "print([m for m in sys.modules if m.startswith('pydantic')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -16,20 +16,20 @@ from typing import Any
 import pytest
 import typer
 from fault_server import FaultServer
-from judged import GOOD, INSIGHTS, SUMMARY, different, good, instruction, manifest_of, says
+from summaries_to_judge import GOOD, INSIGHTS, SUMMARY, different, good, instruction, manifest_of, says
 from typer.testing import CliRunner, Result
 
-from lic_pipeline.cli.score import score
+from lic_pipeline.cli.commands.score import score
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.registry import get_model, user_registry
-from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.judging.stage import judge
-from lic_pipeline.tasks.summary.stored import NO_VERDICT
+from lic_pipeline.simulation.judge.judge_conversations import judge_conversations
+from lic_pipeline.simulation.plan.experiment import Experiment
+from lic_pipeline.tasks.summary.stored_verdicts import NO_VERDICT
 
 APP = typer.Typer(add_completion=False, rich_markup_mode=None)
 APP.command()(score)
 COMMAND = (
-    "import typer; from lic_pipeline.cli.score import score; "
+    "import typer; from lic_pipeline.cli.commands.score import score; "
     "app = typer.Typer(add_completion=False, rich_markup_mode=None); app.command()(score); app()"
 )
 GIVEN = [{"insight_id": "a", "coverage": "full", "bullet_id": 1}, {"insight_id": "b", "coverage": "none"}]
@@ -115,7 +115,9 @@ def test_a_summary_that_a_run_has_judged_is_not_paid_for_again(scoring: Scoring,
     (lic_home / "ledger").mkdir(parents=True)
     with Ledger.open(lic_home / "ledger") as ledger:
         experiment = Experiment(name="e", judge_model="judge")
-        judge(experiment, get_model("judge"), ledger, manifest_of(different(5)), {"own/1": instruction()}, different(5))
+        judge_conversations(
+            experiment, get_model("judge"), ledger, manifest_of(different(5)), {"own/1": instruction()}, different(5)
+        )
     assert server.answered == 5
     scoring.write(*lines(6))
     assert [one["score"] for one in scoring.scored()] == [75.0] * 6

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from lic_pipeline.errors import ConfigError, RecordError, UnknownNameError
 from lic_pipeline.records import Extraction, Instruction, Json, Policy, Reply, Rung, Verdict
-from lic_pipeline.scoring.lookup import find_task, known_tasks
-from lic_pipeline.scoring.scorer import LineScorer
-from lic_pipeline.scoring.stream import encode, score_lines
+from lic_pipeline.scoring.find_scorer import find_task, known_tasks
+from lic_pipeline.scoring.line_scorer import LineScorer
+from lic_pipeline.scoring.score_stream import encode, score_lines
 
 KEYS = ["id", "answer", "score", "correct", "extraction", "verdict", "detail", "error", "signature"]
 

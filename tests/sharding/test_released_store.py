@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from lic_pipeline.benchmarks.registry import locate, read_source
-from lic_pipeline.cli.shards import export_shards, import_shards
+from lic_pipeline.cli.commands.shards import export_shards, import_shards
 from lic_pipeline.config import Home
 from lic_pipeline.errors import InputError, RecordError, StorageError, UnknownNameError
 from lic_pipeline.sharding.plain import TASKS, parse_plain, to_plain

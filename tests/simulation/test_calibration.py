@@ -12,17 +12,17 @@ import pytest
 from support.items import sample_items
 
 from lic_pipeline.lake.conversations import ConversationStore
-from lic_pipeline.metrics.statistics import percentile
-from lic_pipeline.metrics.truth import CellTruth, plan_truth, run_law
+from lic_pipeline.metrics.persona_truth import CellTruth, plan_truth, run_law
+from lic_pipeline.metrics.statistics.reliability import percentile
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.personas import get_persona
 from lic_pipeline.models.registry import get_model
 from lic_pipeline.records import Setting
-from lic_pipeline.scoring.conversations import score_conversation, score_turns
-from lic_pipeline.simulation.engine import run
-from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.menus import Menu, load_menus
-from lic_pipeline.simulation.plan import Plan, make_plan
+from lic_pipeline.scoring.conversation_scores import score_conversation, score_turns
+from lic_pipeline.simulation.conversation.persona_replies import PersonaReplies, load_persona_replies
+from lic_pipeline.simulation.engine.engine import run
+from lic_pipeline.simulation.plan.conversation_plan import Plan, make_plan
+from lic_pipeline.simulation.plan.experiment import Experiment
 
 ALL_SETTINGS = tuple(Setting)
 PERSONAS = ("sim/lost", "sim/steady")
@@ -65,7 +65,9 @@ def z_values(truth: list[CellTruth], scores: dict[Setting, dict[str, list[float]
     return found
 
 
-def chance_of(plan: Plan, cell: CellTruth, menus: Mapping[str, Menu], scores: dict[str, list[float]]) -> float:
+def chance_of(
+    plan: Plan, cell: CellTruth, replies: Mapping[str, PersonaReplies], scores: dict[str, list[float]]
+) -> float:
     """Two-sided chance of a mean score as far out as the measured one, by the exact law of the sum of all runs.
 
     A normal tail will not do: at P = 93 and 60 runs one cell in 7,000 lies beyond 4 SD, all on the lower side.
@@ -77,7 +79,9 @@ def chance_of(plan: Plan, cell: CellTruth, menus: Mapping[str, Menu], scores: di
     for name in scores:
         law = np.zeros(size)
         shards = len(plan.items[name].sharded.shards)
-        for score, chance in run_law(persona, plan.task.kind, plan.task.name, cell.setting, name, menus[name], shards):
+        for score, chance in run_law(
+            persona, plan.task.kind, plan.task.name, cell.setting, name, replies[name], shards
+        ):
             law[round(score * 10)] += chance
         spectrum *= np.fft.rfft(law) ** cell.runs
     chances = np.fft.irfft(spectrum, size).clip(0)
@@ -98,13 +102,13 @@ def calibrate(tasks: tuple[str, ...], seeds: range, home: Path) -> dict[str, lis
                 for alias in PERSONAS:
                     plan = make_plan(experiment, task, get_model(alias), sample_items(task))
                     instructions = [item.instruction for item in plan.items.values()]
-                    menus, missing = load_menus(plan.task, instructions, ledger, executor)
+                    replies, missing = load_persona_replies(plan.task, instructions, ledger, executor)
                     assert not missing
-                    truth = plan_truth(plan, get_persona(alias), menus)
+                    truth = plan_truth(plan, get_persona(alias), replies)
                     scores = measured(plan, ledger, folder / "lake")
                     for name, values in z_values(truth, scores).items():
                         collected[name] += values
-                    collected["chance"] += [chance_of(plan, cell, menus, scores[cell.setting]) for cell in truth]
+                    collected["chance"] += [chance_of(plan, cell, replies, scores[cell.setting]) for cell in truth]
     return collected
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from support.items import sample_items
-from support.scripted import FAKE
+from support.scripted_assistant import FAKE
 
 from lic_pipeline.records import Setting
-from lic_pipeline.simulation.experiment import Experiment
-from lic_pipeline.simulation.fitting import misfits
-from lic_pipeline.simulation.plan import Approved, Plan, make_plan
+from lic_pipeline.simulation.plan.context_limits import too_long_items
+from lic_pipeline.simulation.plan.conversation_plan import Approved, Plan, make_plan
+from lic_pipeline.simulation.plan.experiment import Experiment
 
 SHARDED = sample_items("math")[:4]
 
@@ -67,5 +67,5 @@ def test_rows_of_a_benchmark_nobody_sharded_cost_nothing_in_a_comparison() -> No
 def test_whether_an_item_fits_a_window_is_told_without_shards() -> None:
     plan = _plan("FULL", items=[_bare(4)])
     narrow = Plan(plan.experiment, plan.task, FAKE.model_copy(update={"context_window": 10}), plan.items, (), {})
-    assert misfits(plan) == {}
-    assert list(misfits(narrow).values()) == ["context"]
+    assert too_long_items(plan) == {}
+    assert list(too_long_items(narrow).values()) == ["context"]

@@ -149,7 +149,7 @@ def main() -> None:
     chance = {kind: float(share) for kind, _, share in (fault.partition("=") for fault in arguments.fault)}
     answer: Answer = hashed_answer
     if arguments.play:
-        from playing import played_answer as answer
+        from role_answers import played_answer as answer
     delay_s = arguments.delay_ms / 1000
     with FaultServer(chance=chance, seed=arguments.seed, delay_s=delay_s, answer=answer, keep=False) as server:
         sys.stdout.write(f"{server.url}\n")

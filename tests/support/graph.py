@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from lic_pipeline.records import Setting
-from lic_pipeline.simulation.experiment import Experiment
+from lic_pipeline.simulation.plan.experiment import Experiment
 
 TINY = Experiment(
     name="tiny", settings=(Setting.FULL, Setting.SHARDED, Setting.RECAP), runs=2, limit=2, simulator="scripted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from lic_pipeline.sharding.sources import all_instructions, sharded_for
-from lic_pipeline.simulation.plan import Approved
+from lic_pipeline.simulation.plan.conversation_plan import Approved
 
 
 @cache

@@ -9,19 +9,19 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
 
 from support.items import sample_items
-from support.scripted import hold, plan_of
+from support.scripted_assistant import hold, plan_of
 
 from lic_pipeline.errors import InterruptedRunError
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.records import Setting
-from lic_pipeline.simulation.conversation import Stage
+from lic_pipeline.simulation.conversation.loop import TurnContext
 
 
-def endless(request: ModelRequest, stage: Stage) -> str:
+def endless(request: ModelRequest, turn_context: TurnContext) -> str:
     """Another endless program for every run."""
-    if stage.spec.run == 0:
+    if turn_context.spec.run == 0:
         print("asked", flush=True)
-    return f"```python\ndef f(*values):\n    step = {stage.spec.run}\n    while True:\n        step += 1\n```"
+    return f"```python\ndef f(*values):\n    step = {turn_context.spec.run}\n    while True:\n        step += 1\n```"
 
 
 def main() -> int:

@@ -10,11 +10,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from support.scripted import hold, scores_csv
+from support.scripted_assistant import hold, scores_csv
 from support.scripted_run import answer
 
 from lic_pipeline.models.ledger import Ledger
-from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.simulation.plan.conversation_plan import Plan
 
 RUNNER = Path(__file__).resolve().with_name("scripted_run.py")
 

@@ -15,23 +15,25 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
 
-from support.scripted import RIGHT, TALK, WRONG, ScriptedVoice, pens, plan_of, speaking
+from support.scripted_assistant import RIGHT, TALK, WRONG, ScriptedAssistant, pens, plan_of, speaking
 
 from lic_pipeline.errors import LicError
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.models.request import ModelRequest
 from lic_pipeline.records import Setting
 from lic_pipeline.seeding import uniform
-from lic_pipeline.simulation import engine
-from lic_pipeline.simulation.conversation import Stage
-from lic_pipeline.simulation.plan import Plan
+from lic_pipeline.simulation.conversation.loop import TurnContext
+from lic_pipeline.simulation.engine import engine
+from lic_pipeline.simulation.plan.conversation_plan import Plan
 
 SETTINGS = (Setting.FULL, Setting.SHARDED, Setting.RECAP, Setting.SNOWBALL)
 
 
-def answer(request: ModelRequest, stage: Stage) -> str:
+def answer(request: ModelRequest, turn_context: TurnContext) -> str:
     """A reply that depends on the conversation's design and the turn alone."""
-    draw = uniform(stage.spec.instruction_id, str(stage.spec.setting), stage.spec.run, stage.turn)
+    draw = uniform(
+        turn_context.spec.instruction_id, str(turn_context.spec.setting), turn_context.spec.run, turn_context.turn
+    )
     return RIGHT if draw > 0.75 else WRONG if draw > 0.4 else TALK
 
 
@@ -46,16 +48,16 @@ def main() -> int:
     home.mkdir(parents=True, exist_ok=True)
     log = os.open(home / "calls.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def say(request: ModelRequest, stage: Stage) -> str:
-        os.write(log, f"{stage.spec.conversation_id} {stage.turn} {os.getpid()}\n".encode())
-        return answer(request, stage)
+    def say(request: ModelRequest, turn_context: TurnContext) -> str:
+        os.write(log, f"{turn_context.spec.conversation_id} {turn_context.turn} {os.getpid()}\n".encode())
+        return answer(request, turn_context)
 
-    voice = ScriptedVoice(say, delay=float(sys.argv[5]))
+    assistant = ScriptedAssistant(say, delay=float(sys.argv[5]))
     print("started", flush=True)
     while (home / "gate").exists():
         time.sleep(0.01)
     try:
-        with speaking(voice), Ledger.open(home / "ledger") as ledger:
+        with speaking(assistant), Ledger.open(home / "ledger") as ledger:
             outcome = engine.run(big_plan(items, runs, settings), ledger, home / "lake", max_connections=connections)
     except LicError as error:
         print(type(error).__name__, error, flush=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.lamps import GUEST, HALL, TWO_LAMPS, item, judge, read
+from support.actions_items import GUEST, HALL, TWO_LAMPS, item, judge, read
 
 from lic_pipeline.records import Instruction, Json, Reply, ToolCall
 from lic_pipeline.tasks.actions import TASK

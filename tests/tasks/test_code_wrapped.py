@@ -11,7 +11,7 @@ import pytest
 
 from lic_pipeline.records import Instruction, Reply, Rung, Strategy
 from lic_pipeline.tasks.code import TASK
-from lic_pipeline.tasks.fences import inner_blocks
+from lic_pipeline.tasks.fenced_blocks import inner_blocks
 
 RAISE = Instruction(
     instruction_id="humaneval/0",

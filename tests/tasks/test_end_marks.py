@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lic_pipeline.tasks.end_marks import until_end_mark, without_end_marks
-from lic_pipeline.tasks.fences import inner_blocks
-from lic_pipeline.tasks.text import visible_text
+from lic_pipeline.tasks.fenced_blocks import inner_blocks
+from lic_pipeline.tasks.reply_reading import visible_text
 
 ENDS = ["</s>", "<end_of_turn>", "<eos>", "<end_code>", "[/INST]", "</code>", "</answer>", "</sql>", "</a:b>", "<s>"]
 

@@ -14,7 +14,7 @@ import pytest
 from lic_pipeline.records import Instruction, Json, Reply, Strategy
 from lic_pipeline.tasks.protocol import Task
 from lic_pipeline.tasks.registry import get_task
-from lic_pipeline.tasks.text import unanswered
+from lic_pipeline.tasks.reply_reading import unanswered
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).resolve().parent

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lic_pipeline.records import Instruction, Reply
-from lic_pipeline.tasks import memo
+from lic_pipeline.tasks import reading_cache as memo
 from lic_pipeline.tasks.actions import task as actions
-from lic_pipeline.tasks.code import extract as code
-from lic_pipeline.tasks.database import extract as database
-from lic_pipeline.tasks.math import extract as maths
-from lic_pipeline.tasks.memo import LONGEST, Kept, Same
+from lic_pipeline.tasks.code import extract_program as code
+from lic_pipeline.tasks.database import extract_query as database
+from lic_pipeline.tasks.math import extract_number as maths
+from lic_pipeline.tasks.reading_cache import LONGEST, Kept, Same
 from lic_pipeline.tasks.registry import get_task
 
 IN_FLIGHT = 96

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lic_pipeline.records import Extraction, Reply, Rung, Shard, Strategy
-from lic_pipeline.tasks.fences import fenced_blocks, without_fences
-from lic_pipeline.tasks.messages import bullets, concat_bullets
-from lic_pipeline.tasks.text import (
+from lic_pipeline.tasks.fenced_blocks import fenced_blocks, without_fences
+from lic_pipeline.tasks.reply_reading import (
     count_questions,
     label_without_answer,
     reasoning_flags,
@@ -15,6 +14,7 @@ from lic_pipeline.tasks.text import (
     unanswered,
     visible_text,
 )
+from lic_pipeline.tasks.user_messages import bullets, concat_bullets
 
 VISIBLE = [
     ("plain", "plain", False),

@@ -8,8 +8,14 @@ from types import ModuleType
 from typing import Any
 
 from lic_pipeline.errors import ConfigError
-from lic_pipeline.models.classify import connection_error, describe, error_for, error_in_ok_response, unreadable
 from lic_pipeline.models.clients.chat import wire_messages
+from lic_pipeline.models.clients.error_classes import (
+    connection_error,
+    describe,
+    error_for,
+    error_in_ok_response,
+    unreadable,
+)
 from lic_pipeline.models.clients.replies import error_in, reply_of
 from lic_pipeline.models.errors import AccessError, CallError
 from lic_pipeline.models.keys import find_key

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lic_pipeline.errors import ConfigError
-from lic_pipeline.models.classify import connection_error, describe
 from lic_pipeline.models.clients.chat import wire_messages
+from lic_pipeline.models.clients.error_classes import connection_error, describe
 from lic_pipeline.models.clients.replies import reply_of
 from lic_pipeline.models.errors import CallError, PermanentError
 from lic_pipeline.models.prices import price_of

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from lic_pipeline.prompts import render
 from lic_pipeline.records import Instruction, Json, Reply, Shard, Turn
-from lic_pipeline.simulation.journal import Journal
-from lic_pipeline.simulation.roles.ask import Asked, RoleModel, quoted
-from lic_pipeline.simulation.roles.fidelity import Surroundings, defects
+from lic_pipeline.simulation.call_store import CallStore
+from lic_pipeline.simulation.reply_text import reply_text
+from lic_pipeline.simulation.roles.role_model import Asked, RoleModel, quoted
 from lic_pipeline.simulation.roles.scripted import Utterance
-from lic_pipeline.simulation.spoken import spoken
+from lic_pipeline.simulation.roles.user_fidelity import FidelityContext, defects
 from lic_pipeline.tasks.protocol import Task
 
 NONE = -1
@@ -45,12 +45,17 @@ class LLMUser:
         self._fidelity = fidelity
         self._answers: dict[str, str | None] = {}
 
-    async def speak(
-        self, task: Task, instruction: Instruction, turns: Sequence[Turn], unrevealed: Sequence[Shard], journal: Journal
+    async def next_utterance(
+        self,
+        task: Task,
+        instruction: Instruction,
+        turns: Sequence[Turn],
+        unrevealed: Sequence[Shard],
+        call_store: CallStore,
     ) -> Utterance:
         """The next utterance, as decided before or asked for now. Raises CallError."""
         number = len(turns) + 1
-        stored = journal.decision("user", number)
+        stored = call_store.decision("user", number)
         if stored is not None:
             return Utterance(stored["text"], stored["revealed"], flags=tuple(stored["flags"]))
         name = instruction.instruction_id
@@ -58,7 +63,7 @@ class LLMUser:
             self._answers[name] = _gold_answer(task, instruction)
         scene = _Scene(task, instruction, self._shards[name], turns, unrevealed, self._answers[name])
         asked = await self._model.ask(
-            Said, scene.prompt, scene.problems, number, journal,
+            Said, scene.prompt, scene.problems, number, call_store,
             insist=lambda problem: self._fidelity == "enforce" or problem in _UNUSABLE,
         )  # fmt: skip
         utterance = self._utterance(asked, scene)
@@ -69,7 +74,7 @@ class LLMUser:
             "rejected": list(asked.rejected),
             "problems": list(asked.problems),
         }
-        journal.decide("user", number, value, USER_VERSION)
+        call_store.decide("user", number, value, USER_VERSION)
         return utterance
 
     def _utterance(self, asked: Asked[Said], scene: _Scene) -> Utterance:
@@ -112,7 +117,7 @@ class _Scene:
         """The prompt; texts of others travel as JSON, so none can pass for an instruction."""
         said: list[dict[str, str]] = []
         for turn in self._turns:
-            said += [{"you": turn.said}, {"assistant": spoken(turn.reply)}]
+            said += [{"you": turn.said}, {"assistant": reply_text(turn.reply)}]
         told = [s.text for s in self._shards if s.shard_id > 1 and s.shard_id not in self._unrevealed]
         untold = [{"id": shard_id, "piece": shard.text} for shard_id, shard in sorted(self._unrevealed.items())]
         return render("roles/user", conversation=_json(said), told=_json(told), untold=_json(untold), problem=problem)
@@ -128,8 +133,8 @@ class _Scene:
         told = None if said.told is None else self._unrevealed[said.told].text
         others = [shard.text for shard_id, shard in self._unrevealed.items() if shard_id != said.told]
         known = [shard.text for shard in self._shards] + [turn.said for turn in self._turns]
-        last = spoken(self._turns[-1].reply) if self._turns else ""
-        return found | defects(said.response, Surroundings(told, others, known, last, self._answer))
+        last = reply_text(self._turns[-1].reply) if self._turns else ""
+        return found | defects(said.response, FidelityContext(told, others, known, last, self._answer))
 
 
 def _gold_answer(task: Task, instruction: Instruction) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lic_pipeline.records import Extraction, Instruction, Reply, Shard, Strategy, Turn
-from lic_pipeline.simulation.journal import Journal
+from lic_pipeline.simulation.call_store import CallStore
 from lic_pipeline.tasks.protocol import Task
 
 
@@ -28,8 +28,13 @@ class Utterance:
 class UserRole(Protocol):
     """The simulated user of the turns after the first."""
 
-    async def speak(
-        self, task: Task, instruction: Instruction, turns: Sequence[Turn], unrevealed: Sequence[Shard], journal: Journal
+    async def next_utterance(
+        self,
+        task: Task,
+        instruction: Instruction,
+        turns: Sequence[Turn],
+        unrevealed: Sequence[Shard],
+        call_store: CallStore,
     ) -> Utterance:
         """The next utterance; reveals at most one of the unrevealed shards."""
 
@@ -37,7 +42,9 @@ class UserRole(Protocol):
 class ClassifierRole(Protocol):
     """Labels the strategy of a reply."""
 
-    async def label(self, task: Task, instruction: Instruction, reply: Reply, turn: int, journal: Journal) -> Strategy:
+    async def label(
+        self, task: Task, instruction: Instruction, reply: Reply, turn: int, call_store: CallStore
+    ) -> Strategy:
         """The label; an empty reply is ``missing`` without a call."""
 
 
@@ -45,7 +52,7 @@ class ExtractorRole(Protocol):
     """Extracts an answer where the strict rungs found none."""
 
     async def extract(
-        self, task: Task, instruction: Instruction, reply: Reply, found: Extraction, turn: int, journal: Journal
+        self, task: Task, instruction: Instruction, reply: Reply, found: Extraction, turn: int, call_store: CallStore
     ) -> Extraction:
         """A better extraction than ``found``, or ``found`` itself."""
 
@@ -53,8 +60,13 @@ class ExtractorRole(Protocol):
 class ScriptedUser:
     """Reveals the lowest unrevealed shard verbatim; makes no call."""
 
-    async def speak(
-        self, task: Task, instruction: Instruction, turns: Sequence[Turn], unrevealed: Sequence[Shard], journal: Journal
+    async def next_utterance(
+        self,
+        task: Task,
+        instruction: Instruction,
+        turns: Sequence[Turn],
+        unrevealed: Sequence[Shard],
+        call_store: CallStore,
     ) -> Utterance:
         """The next shard, word for word."""
         shard = min(unrevealed, key=lambda candidate: candidate.shard_id)
@@ -64,7 +76,9 @@ class ScriptedUser:
 class RuleClassifier:
     """Labels by the task's rules; makes no call."""
 
-    async def label(self, task: Task, instruction: Instruction, reply: Reply, turn: int, journal: Journal) -> Strategy:
+    async def label(
+        self, task: Task, instruction: Instruction, reply: Reply, turn: int, call_store: CallStore
+    ) -> Strategy:
         """The label by rule."""
         return task.label(reply, instruction)
 
@@ -73,7 +87,7 @@ class RuleExtractor:
     """Keeps what the task's rules found, loose rungs included; makes no call."""
 
     async def extract(
-        self, task: Task, instruction: Instruction, reply: Reply, found: Extraction, turn: int, journal: Journal
+        self, task: Task, instruction: Instruction, reply: Reply, found: Extraction, turn: int, call_store: CallStore
     ) -> Extraction:
         """``found`` as it is."""
         return found

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from lic_pipeline.records import Json
-from lic_pipeline.tasks.actions.calls import CallSyntaxError, closing
-from lic_pipeline.tasks.actions.find import parse
-from lic_pipeline.tasks.actions.match import Functions, declared_name
+from lic_pipeline.tasks.actions.find_calls import parse
+from lic_pipeline.tasks.actions.match_calls import Functions, declared_name
+from lic_pipeline.tasks.actions.python_calls import CallSyntaxError, closing
 from lic_pipeline.tasks.actions.spans import CALL_START, LIST_START, OBJECT_START
-from lic_pipeline.tasks.text import storable
+from lic_pipeline.tasks.reply_reading import storable
 
 _AROUND = 20
 _SPAN = 12_000

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from lic_pipeline.records import Json
-from lic_pipeline.tasks.actions.calls import MAX_CHARS, Call, CallSyntaxError, python_data, too_deep
-from lic_pipeline.tasks.actions.match import Functions, declared_name, parameters_of
+from lic_pipeline.tasks.actions.match_calls import Functions, declared_name, parameters_of
+from lic_pipeline.tasks.actions.python_calls import MAX_CHARS, Call, CallSyntaxError, python_data, too_deep
 
 _STRING = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _SUPERFLUOUS = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])", re.DOTALL)

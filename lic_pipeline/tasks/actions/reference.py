@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, parse_python
 from lic_pipeline.tasks.actions.json_calls import parse_json
+from lic_pipeline.tasks.actions.python_calls import Call, CallSyntaxError, parse_python
 
 
 def parse_published(text: str) -> list[Call]:

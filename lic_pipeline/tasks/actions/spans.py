@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lic_pipeline.tasks.actions.calls import closing
-from lic_pipeline.tasks.actions.match import Functions, declared_name
+from lic_pipeline.tasks.actions.match_calls import Functions, declared_name
+from lic_pipeline.tasks.actions.python_calls import closing
 
 CALL_START = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*[ \t]?(?=\()")
 LIST_START = re.compile(r"\[\s*(?=[A-Za-z_][\w.]*\s?\()")

@@ -17,23 +17,23 @@ from lic_pipeline.records import (
     Extraction,
     Instruction,
     Json,
-    MenuItem,
+    PersonaReply,
     Policy,
     Reply,
     Rung,
     Strategy,
     Verdict,
 )
-from lic_pipeline.tasks.actions.calls import Call, CallSyntaxError, render_calls
+from lic_pipeline.tasks.actions.check_item import check_calls, check_functions
 from lic_pipeline.tasks.actions.faults import fault_at, fault_of
-from lic_pipeline.tasks.actions.find import Found, find_calls
-from lic_pipeline.tasks.actions.gold import gold_calls, wrong_calls
-from lic_pipeline.tasks.actions.match import Reference, assign, assign_greedily, mismatch, plain_name, schemas
+from lic_pipeline.tasks.actions.find_calls import Found, find_calls
+from lic_pipeline.tasks.actions.match_calls import Reference, assign, assign_greedily, mismatch, plain_name, schemas
+from lic_pipeline.tasks.actions.python_calls import Call, CallSyntaxError, render_calls
 from lic_pipeline.tasks.actions.reference import parse_published
-from lic_pipeline.tasks.actions.schema import check_calls, check_functions
-from lic_pipeline.tasks.memo import Kept, Same
-from lic_pipeline.tasks.messages import PlainMessages
-from lic_pipeline.tasks.text import TRUNCATED_REASONING, label_without_answer, storable, visible_text
+from lic_pipeline.tasks.actions.reference_replies import gold_calls, wrong_calls
+from lic_pipeline.tasks.reading_cache import Kept, Same
+from lic_pipeline.tasks.reply_reading import TRUNCATED_REASONING, label_without_answer, storable, visible_text
+from lic_pipeline.tasks.user_messages import PlainMessages
 
 
 def _known(instruction: Instruction) -> dict[str, Mapping[str, Json]]:
@@ -149,18 +149,18 @@ class ActionsTask(PlainMessages):
         calls = gold_calls(instruction.reference.get("calls") or [])
         return render_calls(calls) if calls else None
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Right, two wrong, and the three kinds of reply that are no attempt. Raises RecordError without reference."""
         self.check(instruction)
         right = gold_calls(instruction.reference["calls"])
         extra, spoiled = wrong_calls(right)
         return (
-            MenuItem(kind="right", text=render_calls(right), score=100.0),
-            MenuItem(kind="wrong", text=render_calls(extra), score=0.0),
-            MenuItem(kind="wrong", text=render_calls(spoiled), score=0.0),
-            MenuItem(kind="question", text="Which values should the calls use?"),
-            MenuItem(kind="hedge", text=f"Either {render_calls(extra)} or {render_calls(spoiled)} would do."),
-            MenuItem(kind="refusal", text="I am sorry, but I cannot make these calls."),
+            PersonaReply(kind="right", text=render_calls(right), score=100.0),
+            PersonaReply(kind="wrong", text=render_calls(extra), score=0.0),
+            PersonaReply(kind="wrong", text=render_calls(spoiled), score=0.0),
+            PersonaReply(kind="question", text="Which values should the calls use?"),
+            PersonaReply(kind="hedge", text=f"Either {render_calls(extra)} or {render_calls(spoiled)} would do."),
+            PersonaReply(kind="refusal", text="I am sorry, but I cannot make these calls."),
         )
 
     def score_item(self, line: Mapping[str, Json], base: Path) -> Instruction:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from lic_pipeline.records import Instruction, Reply, Strategy
-from lic_pipeline.tasks.code.extract import entry_point_of, extract_program
-from lic_pipeline.tasks.code.syntax import classes_of, defined_names, functions_of, is_stub, parse
-from lic_pipeline.tasks.fences import inner_blocks, without_fences
-from lic_pipeline.tasks.text import label_without_answer, visible_text
+from lic_pipeline.tasks.code.extract_program import entry_point_of, extract_program
+from lic_pipeline.tasks.code.program_syntax import classes_of, defined_names, functions_of, is_stub, parse
+from lic_pipeline.tasks.fenced_blocks import inner_blocks, without_fences
+from lic_pipeline.tasks.reply_reading import label_without_answer, visible_text
 
 _CONDITION = re.compile(
     r"\bif (?:you|your|the|it|that|this|by)\b"

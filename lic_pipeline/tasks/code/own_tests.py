@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from lic_pipeline.tasks.code.syntax import is_test_class, parse
+from lic_pipeline.tasks.code.program_syntax import is_test_class, parse
 
 _HINT = re.compile(
     r"unittest|TestCase|pytest|doctest|hypothesis|nose|parameterized|ddt|class\s+\w*Test|from\s+[\w.]+\s+import"

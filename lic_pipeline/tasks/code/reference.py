@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 
 from lic_pipeline.records import Extraction, Instruction, Reply, Rung
-from lic_pipeline.tasks.code.extract import entry_point_of
-from lic_pipeline.tasks.code.syntax import functions_of, parse
-from lic_pipeline.tasks.fences import fenced_blocks
+from lic_pipeline.tasks.code.extract_program import entry_point_of
+from lic_pipeline.tasks.code.program_syntax import functions_of, parse
+from lic_pipeline.tasks.fenced_blocks import fenced_blocks
 
 
 def extract_reference(reply: Reply, instruction: Instruction) -> Extraction:

@@ -11,21 +11,21 @@ from lic_pipeline.records import (
     Extraction,
     Instruction,
     Json,
-    MenuItem,
+    PersonaReply,
     Policy,
     Reply,
     Strategy,
     Verdict,
 )
 from lic_pipeline.sandbox.python.api import SandboxError
-from lic_pipeline.tasks.code.extract import extract_program
-from lic_pipeline.tasks.code.items import check_instruction, item_of_line
+from lic_pipeline.tasks.code.extract_program import extract_program
+from lic_pipeline.tasks.code.instructions import check_instruction, item_of_line
 from lic_pipeline.tasks.code.label import label_reply
-from lic_pipeline.tasks.code.menu import gold_reply, menu_items
-from lic_pipeline.tasks.code.policy import NO_SANDBOX, may_run
+from lic_pipeline.tasks.code.persona_replies import gold_reply, menu_items
 from lic_pipeline.tasks.code.reference import extract_reference
-from lic_pipeline.tasks.code.testing import run_tests
-from lic_pipeline.tasks.messages import PlainMessages
+from lic_pipeline.tasks.code.run_tests import run_tests
+from lic_pipeline.tasks.code.weak_sandbox import NO_SANDBOX, may_run
+from lic_pipeline.tasks.user_messages import PlainMessages
 
 
 class CodeTask(PlainMessages):
@@ -69,7 +69,7 @@ class CodeTask(PlainMessages):
         """The canonical solution; for LiveCodeBench a lookup of the tests' outputs, right by construction."""
         return gold_reply(instruction)
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Ready replies: right, wrong (another result; an exception), a question, a hedge, a refusal."""
         return menu_items(instruction)
 

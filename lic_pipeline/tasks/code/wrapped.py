@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from lic_pipeline.tasks.code.bodies import STARTS_CODE
-from lic_pipeline.tasks.code.syntax import parse
-from lic_pipeline.tasks.fences import unquoted
+from lic_pipeline.tasks.code.program_candidates import STARTS_CODE
+from lic_pipeline.tasks.code.program_syntax import parse
+from lic_pipeline.tasks.fenced_blocks import unquoted
 
 _SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
 _LANGUAGE = re.compile(r"\A\s*(?:python3?|py)\b[ \t]*")

@@ -15,16 +15,16 @@ from lic_pipeline.records import (
     Extraction,
     Instruction,
     Json,
-    MenuItem,
+    PersonaReply,
     Policy,
     Reply,
     Strategy,
     Verdict,
 )
 from lic_pipeline.tasks.data2text.bleu import bleu, usable_references
-from lic_pipeline.tasks.data2text.menu import menu
-from lic_pipeline.tasks.messages import PlainMessages
-from lic_pipeline.tasks.prose import label_prose, whole_reply
+from lic_pipeline.tasks.data2text.persona_replies import menu
+from lic_pipeline.tasks.refinement import label_prose, whole_reply
+from lic_pipeline.tasks.user_messages import PlainMessages
 
 PERFECT = 100.0
 
@@ -74,7 +74,7 @@ class Data2Text(PlainMessages):
         except RecordError:
             return None
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Ready replies: a reference, two poor sentences, a question, a hedge and a refusal."""
         gold = self.gold(instruction)
         return () if gold is None else menu(gold, instruction, lambda text: self.score(text, instruction))

@@ -9,7 +9,7 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lic_pipeline.tasks.database.tokens import Token
+from lic_pipeline.tasks.database.sql_tokens import Token
 
 if TYPE_CHECKING:
     from sqlglot.dialects.dialect import Dialect

@@ -14,8 +14,8 @@ from itertools import islice, product
 
 from lic_pipeline.records import Verdict
 from lic_pipeline.sandbox.sql import Source
-from lic_pipeline.tasks.database.run import Gold, GoldError, compare_on, gold_on
-from lic_pipeline.tasks.database.tokens import Token, tokenize
+from lic_pipeline.tasks.database.run_queries import Gold, GoldError, compare_on, gold_on
+from lic_pipeline.tasks.database.sql_tokens import Token, tokenize
 
 MAX_VARIANTS = 400
 MAX_SECONDS = 60.0

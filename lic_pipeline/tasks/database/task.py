@@ -9,16 +9,16 @@ from typing import Literal
 
 from lic_pipeline.errors import RecordError
 from lic_pipeline.prompts import render
-from lic_pipeline.records import Extraction, Instruction, Json, MenuItem, Policy, Reply, Strategy, Verdict
+from lic_pipeline.records import Extraction, Instruction, Json, PersonaReply, Policy, Reply, Strategy, Verdict
 from lic_pipeline.sandbox.sql import Source, SourceError, file_source, find_databases, run_cached, script_source
-from lic_pipeline.tasks.database.discriminate import reason_against, tables_of
-from lic_pipeline.tasks.database.extract import find, unwrap
-from lic_pipeline.tasks.database.extract import label as label_sql
+from lic_pipeline.tasks.database.discrimination import reason_against, tables_of
+from lic_pipeline.tasks.database.extract_query import find, unwrap
+from lic_pipeline.tasks.database.extract_query import label as label_sql
 from lic_pipeline.tasks.database.reference import judge_reference
-from lic_pipeline.tasks.database.run import judge, sources_of
-from lic_pipeline.tasks.database.tokens import canonical, is_one_query
-from lic_pipeline.tasks.messages import PlainMessages
-from lic_pipeline.tasks.text import TRUNCATED_REASONING, visible_text
+from lic_pipeline.tasks.database.run_queries import judge, sources_of
+from lic_pipeline.tasks.database.sql_tokens import canonical, is_one_query
+from lic_pipeline.tasks.reply_reading import TRUNCATED_REASONING, visible_text
+from lic_pipeline.tasks.user_messages import PlainMessages
 
 _SCHEMA_QUERY = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND type IN ('table', 'view')"
 
@@ -81,7 +81,7 @@ class DatabaseTask(PlainMessages):
         sql = instruction.reference.get("reference_sql")
         return f"```sql\n{sql.strip()}\n```" if isinstance(sql, str) and sql.strip() else None
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Right, two wrong (each run and seen to be wrong), and three replies that are no attempt.
 
         Raises RecordError when the reference or its databases cannot be used.
@@ -89,16 +89,16 @@ class DatabaseTask(PlainMessages):
         sql = _reference_sql(instruction)
         first, second = self._wrong_queries(instruction)
         return (
-            MenuItem(kind="right", text=f"This query returns what you asked for:\n\n{_block(sql)}", score=100.0),
-            MenuItem(kind="wrong", text=f"Here is a query:\n\n{_block(first)}", score=0.0),
-            MenuItem(kind="wrong", text=f"This should do:\n\n{_block(second)}", score=0.0),
-            MenuItem(kind="question", text="Which columns should the result have?"),
-            MenuItem(
+            PersonaReply(kind="right", text=f"This query returns what you asked for:\n\n{_block(sql)}", score=100.0),
+            PersonaReply(kind="wrong", text=f"Here is a query:\n\n{_block(first)}", score=0.0),
+            PersonaReply(kind="wrong", text=f"This should do:\n\n{_block(second)}", score=0.0),
+            PersonaReply(kind="question", text="Which columns should the result have?"),
+            PersonaReply(
                 kind="hedge",
                 text=f"If you mean one thing, use this:\n\n{_block(first)}\n\nIf you mean the other, use this:\n\n"
                 f"{_block(second)}",
             ),
-            MenuItem(kind="refusal", text="I am sorry, but I cannot help with this database."),
+            PersonaReply(kind="refusal", text="I am sorry, but I cannot help with this database."),
         )
 
     def _wrong_queries(self, instruction: Instruction) -> tuple[str, str]:

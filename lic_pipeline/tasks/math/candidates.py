@@ -15,14 +15,14 @@ from lic_pipeline.tasks.math.features import (
     results_of,
     signs_of,
 )
+from lic_pipeline.tasks.math.numbers.number_grammar import Number, numbers
+from lic_pipeline.tasks.math.numbers.number_words import number_words
+from lic_pipeline.tasks.math.numbers.same_quantity import without_restatements
 from lic_pipeline.tasks.math.passages import Passage, passages
 from lic_pipeline.tasks.math.places import STRICT, Place, boxes, hashed, marked
 from lic_pipeline.tasks.math.question import asked
 from lic_pipeline.tasks.math.rivals import restated
-from lic_pipeline.tasks.math.units import without_restatements
-from lic_pipeline.tasks.math.values import Number, numbers
 from lic_pipeline.tasks.math.weights import ENOUGH, WEIGHTS
-from lic_pipeline.tasks.math.words import number_words
 
 _NO_LABELS = frozenset({"given", "given_calculated", "determiner"})
 _LAST = 4

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lic_pipeline.tasks.math.measures import UNITS, unit_name
+from lic_pipeline.tasks.math.numbers.convertible_units import UNITS, unit_name
+from lic_pipeline.tasks.math.numbers.number_grammar import Number
 from lic_pipeline.tasks.math.passages import Passage, words
 from lic_pipeline.tasks.math.question import Asked, content, stem
-from lic_pipeline.tasks.math.values import Number
 
 _RESULT = re.compile(
     r"[=≈][ \n]*[($]*\s?(-?\d[\d,]*(?: \d{3}(?!\d))*(?:\.\d+)?)"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from lic_pipeline.records import Strategy
-from lic_pipeline.tasks.math.extract import Found
-from lic_pipeline.tasks.text import count_questions, declines, label_without_answer
+from lic_pipeline.tasks.math.extract_number import Found
+from lic_pipeline.tasks.reply_reading import count_questions, declines, label_without_answer
 
 _CONDITION = re.compile(
     r"(?:^|\n)[\s>*_#•+-]*(?:\w+\s){0,2}(?:if|assuming|in case|when|option|case|scenario|possibility|interpretation)\b"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lic_pipeline.tasks.text import holds_any, sentence_spans
+from lic_pipeline.tasks.reply_reading import holds_any, sentence_spans
 
 
 def words(text: str) -> frozenset[str]:

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lic_pipeline.tasks.math.measures import UNITS, asking
-from lic_pipeline.tasks.math.values import normalise, numbers
-from lic_pipeline.tasks.math.words import number_words
+from lic_pipeline.tasks.math.numbers.convertible_units import UNITS, asking
+from lic_pipeline.tasks.math.numbers.number_grammar import normalise, numbers
+from lic_pipeline.tasks.math.numbers.number_words import number_words
 
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of)\s"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lic_pipeline.tasks.math.values import Number
+from lic_pipeline.tasks.math.numbers.number_grammar import Number
 
 _RESTATES = re.compile(
     r"[\s,(]*(?:[≈=]|or|i\.e\.|that is)?[\s,]*(?:about|approximately|roughly|around|nearly|exactly)?\s*", re.IGNORECASE

@@ -14,19 +14,19 @@ from lic_pipeline.records import (
     Extraction,
     Instruction,
     Json,
-    MenuItem,
+    PersonaReply,
     Policy,
     Reply,
     Rung,
     Strategy,
     Verdict,
 )
-from lic_pipeline.tasks.math.extract import find, read, whole_value
+from lic_pipeline.tasks.math.extract_number import find, read, whole_value
 from lic_pipeline.tasks.math.label import label as label_math
+from lic_pipeline.tasks.math.numbers.number_grammar import canonical
 from lic_pipeline.tasks.math.reference import comparable, last_token
-from lic_pipeline.tasks.math.values import canonical
-from lic_pipeline.tasks.messages import PlainMessages
-from lic_pipeline.tasks.text import TRUNCATED_REASONING, visible_text
+from lic_pipeline.tasks.reply_reading import TRUNCATED_REASONING, visible_text
+from lic_pipeline.tasks.user_messages import PlainMessages
 
 _HASHES = "####"
 
@@ -109,7 +109,7 @@ class MathTask(PlainMessages):
         answer = _gold_text(instruction)
         return f"Final answer: {answer}" if answer else None
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Right, two wrong, and the three kinds of reply that are no attempt. Raises RecordError without reference."""
         known = _gold(_gold_text(instruction))
         if known is None:
@@ -117,17 +117,17 @@ class MathTask(PlainMessages):
         value, right = known
         high, low = canonical(value + 1), canonical(2 * value + 3)
         return (
-            MenuItem(
+            PersonaReply(
                 kind="right", text=f"Putting the facts together step by step.\nFinal answer: {right}", score=100.0
             ),
-            MenuItem(kind="wrong", text=f"Working with what is there.\nFinal answer: {high}", score=0.0),
-            MenuItem(kind="wrong", text=f"I take the rest as usual.\nFinal answer: {low}", score=0.0),
-            MenuItem(kind="question", text="Which amounts does the problem give?"),
-            MenuItem(
+            PersonaReply(kind="wrong", text=f"Working with what is there.\nFinal answer: {high}", score=0.0),
+            PersonaReply(kind="wrong", text=f"I take the rest as usual.\nFinal answer: {low}", score=0.0),
+            PersonaReply(kind="question", text="Which amounts does the problem give?"),
+            PersonaReply(
                 kind="hedge",
                 text=f"If all of it counts, the answer is {high}.\nIf only half of it counts, the answer is {low}.",
             ),
-            MenuItem(kind="refusal", text="I am sorry, but I cannot solve this problem."),
+            PersonaReply(kind="refusal", text="I am sorry, but I cannot solve this problem."),
         )
 
     def score_item(self, line: Mapping[str, Json], base: Path) -> Instruction:

@@ -12,16 +12,21 @@ from typing import Literal
 
 from lic_pipeline.errors import RecordError
 from lic_pipeline.prompts import template
-from lic_pipeline.records import Extraction, Instruction, Json, MenuItem, Policy, Reply, Strategy, Verdict
-from lic_pipeline.tasks.messages import PlainMessages
-from lic_pipeline.tasks.prose import label_prose, whole_reply
-from lic_pipeline.tasks.summary.bullets import Bullet, parse_bullets, read_bullets, read_bullets_losing_citations
+from lic_pipeline.records import Extraction, Instruction, Json, PersonaReply, Policy, Reply, Strategy, Verdict
+from lic_pipeline.tasks.refinement import label_prose, whole_reply
 from lic_pipeline.tasks.summary.forms import plain_form
-from lic_pipeline.tasks.summary.judge import Insight, InsightVerdict, Judge, read_insights, read_verdicts
-from lic_pipeline.tasks.summary.lexical import LexicalJudge
-from lic_pipeline.tasks.summary.menu import menu, reference_summary
-from lic_pipeline.tasks.summary.score import restricted, score_summary
+from lic_pipeline.tasks.summary.judge_questions import Insight, InsightVerdict, Judge, read_insights, read_verdicts
+from lic_pipeline.tasks.summary.lexical_judge import LexicalJudge
+from lic_pipeline.tasks.summary.persona_replies import menu, reference_summary
+from lic_pipeline.tasks.summary.summary_bullets import (
+    Bullet,
+    parse_bullets,
+    read_bullets,
+    read_bullets_losing_citations,
+)
+from lic_pipeline.tasks.summary.summary_score import restricted, score_summary
 from lic_pipeline.tasks.summary.tables import with_cited_columns
+from lic_pipeline.tasks.user_messages import PlainMessages
 
 
 class Summary(PlainMessages):
@@ -119,7 +124,7 @@ class Summary(PlainMessages):
             return None
         return reference_summary(insights) or None
 
-    def menu(self, instruction: Instruction) -> tuple[MenuItem, ...]:
+    def persona_replies(self, instruction: Instruction) -> tuple[PersonaReply, ...]:
         """Ready replies, scored here; empty without usable insights."""
         if self.gold(instruction) is None:
             return ()

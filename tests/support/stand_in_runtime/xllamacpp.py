@@ -16,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from fault_server import FaultServer
-from playing import played_answer
+from role_answers import played_answer
 
 
 class CommonParams(SimpleNamespace):

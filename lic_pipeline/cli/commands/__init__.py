@@ -1,0 +1,1 @@
+"""The commands of ``lic``, a module each, imported only when called. What several share is in ``cli.shared``."""

@@ -1,0 +1,1 @@
+"""What is up to date, wanted, done and missing: manifests, fingerprints, status, and the ledger replayed."""
