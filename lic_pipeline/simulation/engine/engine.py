@@ -78,8 +78,8 @@ def run(
     if pending.unknown_to_ledger:
         raise StorageError(
             f"{pending.unknown_to_ledger} finished conversations of {plan.task.name} x {plan.model.alias} are in the "
-            f"lake, but ledger {ledger.place} does not know them; calling again would pay again. Put the old ledger back, or "
-            "run `lic ledger rebuild`, or move the lake away to hold them anew"
+            f"lake, but ledger {ledger.place} does not know them; calling again would pay again. Put the old ledger "
+            "back, or run `lic ledger rebuild`, or move the lake away to hold them anew"
         )
     # Before any process is started or anything is held: a key may be missing for a role that speaks late.
     calling = [plan.model, *role_models(plan.experiment, plan.model)]
