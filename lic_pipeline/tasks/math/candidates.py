@@ -89,12 +89,12 @@ class _Backwards:
 
     def _settled_by(self, found: list[Passage], *, first: bool) -> bool:
         """Take in the candidates of these passages, last one first; True once a value settles it."""
-        at = {place: index for place in self._places if first and (index := _first_after(found, place)) is not None}
-        first_place = min(at.values(), default=len(found))
+        at = {place: covered for place in self._places if first and (covered := _covered(found, place))}
+        first_place = min((covered[0] for covered in at.values()), default=len(found))
         for index in range(len(found) - 1, -1, -1):
             passage = found[index]
             stating = not passage.beside
-            here = [place for place, holding in at.items() if holding == index]
+            here = [place for place, covered in at.items() if index in covered]
             self._listing = self._listing + 1 if "point" in passage.kinds and stating else 0
             listed = 1 < self._listing <= _LONGEST_LIST
             near = self._passages < _LAST or (stating and self._statements < _STATEMENTS)
@@ -232,9 +232,9 @@ def _lists(found: list[Candidate]) -> Iterator[list[Candidate]]:
         yield group
 
 
-def _first_after(found: Sequence[Passage], place: Place) -> int | None:
-    """The first passage after an announcement and within its reach."""
-    for index, passage in enumerate(found):
-        if passage.end > place.begin and passage.start < place.end:
-            return index
-    return None
+def _covered(found: Sequence[Passage], place: Place) -> range:
+    """The passages an announcement is about: the first within its reach, or all of them after a heading."""
+    within = [index for index, p in enumerate(found) if p.end > place.begin and p.start < place.end]
+    if not within:
+        return range(0)
+    return range(within[0], within[-1] + 1 if place.section else within[0] + 1)

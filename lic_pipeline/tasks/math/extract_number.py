@@ -31,6 +31,7 @@ _INVENTED = re.compile(
 _INVENTED_HINTS = ("question", "problem", "human", "user", "student", "instruction", "\nq", "q:", "*q")
 _DIGITS_ONLY = re.compile(r"(?:-|\$)?(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5}|[1-9][0-9]{0,17})(?:\.[0-9]{1,9})?")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}")
+_OTHER_UNITS = frozenset({"unit_other", "unit_other_kind"})
 _BARE = 40
 _READ = 2000
 _FAR = 50.0
@@ -76,6 +77,8 @@ def read(text: str, question: str = "", *, whole: bool = False) -> Found:
     if not found:
         return Found(Extraction(answer=None, rung=Rung.FAILED))
     best = max(found, key=lambda candidate: candidate.score)
+    if _repeats_a_given(best):
+        return Found(Extraction(answer=None, rung=Rung.FAILED))
     offered = _offered(plain, found, best)
     rivals = offered or [c.number for c in found if best.score - c.score < UNSURE]
     if any(rival.value != best.number.value for rival in rivals):
@@ -84,6 +87,11 @@ def read(text: str, question: str = "", *, whole: bool = False) -> Found:
     number = best.number
     rung = _rung(plain, found, best)
     return Found(Extraction(answer=number.text, rung=rung, candidates=(number.text,)), number, best.score)
+
+
+def _repeats_a_given(best: Candidate) -> bool:
+    """True where even the best value only repeats the question, in a unit that was not asked for: no answer is given."""
+    return not best.place and "given" in best.features and not _OTHER_UNITS.isdisjoint(best.features)
 
 
 def _first_solution(text: str) -> str:

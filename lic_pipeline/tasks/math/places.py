@@ -23,6 +23,7 @@ MARKER = re.compile(
 _CONDITION = re.compile(
     r"\W*(?:(?:and|but|or|otherwise),?\s)?(?:if|assuming|suppose|supposing|in case)\b", re.IGNORECASE
 )
+_HEADING_END = re.compile(r"[ .:*_]*\n")
 _KEYWORDS = ("answer", "result", "solution", "ans")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}")
 STRICT = ("boxed", "hashed")
@@ -32,12 +33,16 @@ _REACH = 700
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an answer is announced: its kind, the announcement's start, and the text it covers."""
+    """Where an answer is announced: its kind, the announcement's start, and the text it covers.
+
+    ``section``: the announcement is a heading, and all that follows it is meant, not just the next passage.
+    """
 
     kind: str
     start: int
     begin: int
     end: int
+    section: bool = False
 
 
 def boxes(text: str) -> list[Place]:
@@ -63,7 +68,8 @@ def marked(text: str) -> list[Place]:
     end = len(text)
     for match in _markers(text):
         kind = "marked_if" if _conditional(text, match.start()) else "marked_strong" if match["strong"] else "marked"
-        places.append(Place(kind, match.start(), match.end(), min(end, match.end() + _REACH)))
+        section = _HEADING_END.match(text, match.end()) is not None
+        places.append(Place(kind, match.start(), match.end(), min(end, match.end() + _REACH), section))
         end = match.start()
     return places[::-1]
 

@@ -58,14 +58,19 @@ def without_restatements(text: str, found: list[Number], question: str) -> list[
     quantities = _quantities(text, found)
     asked = asked_measure(question)
     dropped: set[int] = set()
+    places: dict[int, int] = {}
     for left, right in combinations(quantities, 2):
         if _says_again(text, left, right):
-            dropped |= {number.start for number in _worse(text, left, right, asked).numbers}
+            worse = _worse(text, left, right, asked)
+            dropped |= {number.start for number in worse.numbers}
+            if worse is left and "(" in text[left.end : right.start]:
+                places[right.start] = left.start  # the value of the sentence, no aside in parentheses
         elif left.dimension == right.dimension and _ASIDE.fullmatch(text, left.end, right.start):
             dropped |= {number.start for number in right.numbers}  # an aside that contradicts what it restates
     spelt = _in_asked_unit(text, quantities, asked)
     if spelt is None:
-        return [number for number in found if number.start not in dropped]
+        kept = [number for number in found if number.start not in dropped]
+        return [replace(number, start=places.get(number.start, number.start)) for number in kept] if places else kept
     dropped |= {number.start for quantity in quantities for number in quantity.numbers if _alike(quantity, asked)}
     dropped.discard(spelt.start)
     return [spelt if number.start == spelt.start else number for number in found if number.start not in dropped]
