@@ -90,7 +90,7 @@ def read(text: str, question: str = "", *, whole: bool = False) -> Found:
 
 
 def _repeats_a_given(best: Candidate) -> bool:
-    """True where even the best value only repeats the question, in a unit that was not asked for: no answer is given."""
+    """True where even the best value only repeats the question, in a unit that was not asked for."""
     return not best.place and "given" in best.features and not _OTHER_UNITS.isdisjoint(best.features)
 
 
