@@ -1,4 +1,4 @@
-"""The journal of one conversation: calls and decisions are read where they are stored, made and recorded where not.
+"""The call store of one conversation: calls and decisions are read where they are stored, made and recorded where not.
 
 A stored call with the same key and another request is drift: nothing is called, nothing overwritten. In a new epoch
 what an older one holds is used as far as it still fits: calls while their request is the same, what the user said while

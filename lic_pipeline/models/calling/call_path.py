@@ -1,6 +1,6 @@
 """The one way to a real model: limits, budget, attempts, pauses, records. A client makes one attempt, this the call.
 
-Every HTTP attempt becomes a row of ``tries``. The reply itself is stored by the conversation's journal.
+Every HTTP attempt becomes a row of ``tries``. The reply itself is stored by the conversation's call store.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The assistant's voice in a run: a persona with its menus, or a real model behind its client.
+"""The assistant in a run: a persona with its replies, or a real model behind its client.
 
-Only a persona is ever handed a menu; a real client's request has no field for one. The roles that go with a voice are
+Only a persona is ever handed replies; a real client's request has no field for one. The roles that go with an assistant are
 opened with it, since they share its limits and its budget.
 """
 
@@ -93,7 +93,7 @@ class ModelAssistant:
 async def open_assistant(
     plan: Plan, ledger: Ledger, executor: Executor, budget: Budget | None = None, connections: int | None = None
 ) -> Assistant:
-    """The voice of the plan's model, ready to speak; ``connections``: calls in flight over all roles.
+    """The plan's model, ready to be called; ``connections``: calls in flight over all roles.
 
     Raises ConfigError: no key, or a budget that cannot hold.
     """

@@ -1,7 +1,7 @@
 """One conversation, from the first user turn to its end (measurement: settings, SHARDED loop, gate).
 
-The loop knows no model, no store and no persona: it asks roles, a grader and a journal. Run again over a full
-journal it makes the same conversation without a single call.
+The loop knows no model, no store and no persona: it asks roles, a grader and a call store. Run again over a full
+call store it makes the same conversation without a single call.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ AskAssistant = Callable[[ModelRequest, TurnContext], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class ConversationSetup:
-    """Everything a conversation is held with: task, experiment, model id and parameters, roles, grader, voice."""
+    """Everything a conversation is held with: task, experiment, model id and parameters, roles, grader, assistant."""
 
     task: Task
     experiment: Experiment

@@ -1,4 +1,4 @@
-"""Replay: the conversation loop over what is stored, with voices that can never be called.
+"""Replay: the conversation loop over what is stored, with assistants that can never be called.
 
 ``from_ledger`` makes a finished conversation again from its calls and decisions: the same code that held it, not a
 copy of it, so a request that would be sent differently today shows up as drift. ``from_lake`` is the way back: a
@@ -92,7 +92,7 @@ def same_conversation(first: Conversation, second: Conversation) -> bool:
 
 
 class _Replayed(CallStore):
-    """A journal that only reads: what is not stored is an error."""
+    """A call store that only reads: what is not stored is an error."""
 
     def __init__(self, ledger: Ledger, stored: StoredConversation) -> None:
         super().__init__(ledger, stored.conversation_id, stored)
@@ -115,7 +115,7 @@ class _Replayed(CallStore):
 
 
 class _Restored(CallStore):
-    """A journal that answers from a conversation of the lake and records what it answers."""
+    """A call store that answers from a conversation of the lake and records what it answers."""
 
     def __init__(self, ledger: Ledger, held: Conversation) -> None:
         super().__init__(ledger, held.conversation_id)

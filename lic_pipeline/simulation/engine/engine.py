@@ -2,7 +2,7 @@
 
 A bounded producer claims families of conversations and feeds a fixed number of workers; every reply is durable before
 its conversation goes on; finished conversations go through the sink. A rerun makes only the calls that are missing.
-Where one process is not enough, a crew of others works through the same plan (``workers``).
+Where one process is not enough, worker processes work through the same plan (``workers``).
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Engine:
             notify(self.tally.progress)
 
     def _askable(self, assistant: Assistant) -> list[Family]:
-        """What is to do, less what this voice cannot be asked about, which is missing."""
+        """What is to do, less what this assistant cannot be asked about, which is missing."""
         families = []
         for family in self.pending.todo:
             reason = assistant.missing.get(family.specs[0].instruction_id)

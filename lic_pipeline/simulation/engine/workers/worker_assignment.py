@@ -1,4 +1,4 @@
-"""What a process of a crew is told, as one line of JSON: everything its share of the plan is made from."""
+"""What a worker process is told, as one line of JSON: everything its share of the plan is made from."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The order comes on stdin, reports go to stdout.
 
 Its stdin stays open as long as the first process lives; when it is closed, nothing new is begun and what is under way
-is finished. SIGTERM ends it at once, as it ends every run. Both pipes are the crew's alone: a system under test that
+is finished. SIGTERM ends it at once, as it ends every run. Both pipes are the workers' alone: a system under test that
 prints writes to stderr, and one that reads finds nothing.
 """
 

@@ -45,7 +45,7 @@ class WorkerProcesses:
     def of(
         cls, plan: Plan, ledger: Ledger, lake: Path, connections: int, budget: Budget | None, processes: int
     ) -> WorkerProcesses:
-        """A crew for ``processes`` in all, which share the connections; none beside this one for 1."""
+        """Worker processes for ``processes`` in all, which share the connections; none beside this one for 1."""
         shares = [connections // processes + (number < connections % processes) for number in range(processes)]
         assignments = [
             WorkerAssignment.of(plan, ledger.address, lake.absolute(), share, budget) for share in shares[1:]
@@ -54,7 +54,7 @@ class WorkerProcesses:
 
     @contextmanager
     def running(self, progress: Progress) -> Iterator[None]:
-        """Have the crew work while the block lasts; its counts go to ``progress.beside``.
+        """Have the workers work while the block lasts; its counts go to ``progress.beside``.
 
         At the end of the block they finish what is under way; an interrupt ends them at once, then as well.
         """
