@@ -1,6 +1,6 @@
 """The assistant in a run: a persona with its replies, or a real model behind its client.
 
-Only a persona is ever handed replies; a real client's request has no field for one. The roles that go with an assistant are
+Only a persona is ever handed replies; a real client's request has no field for one. The roles that go with it are
 opened with it, since they share its limits and its budget.
 """
 
