@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("lic_pipeline", "assets", "resources")
 # Only what a build needs is copied: a build in place would take whatever lies about in the checkout.
-SOURCES = (*PACKAGES, "data", "pyproject.toml", "README.md", "dagster.yaml", "workspace.yaml")
+SOURCES = (*PACKAGES, "data", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "dagster.yaml", "workspace.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,8 @@ def test_the_wheel_holds_every_file_of_packages_and_data(wheel: Path) -> None:
         assert any(name.endswith(ending) for name in names), ending
     assert any(name.startswith("lic_pipeline/prompts/") and not name.endswith(".py") for name in names)
     assert "lic_pipeline/_data/dagster.yaml" in names
+    (licences,) = {name.rpartition("/")[0] for name in names if name.endswith("/LICENSE")}
+    assert f"{licences}/NOTICE" in names
     assert not [name for name in names if name.startswith(("tests/", "bench/", "docs/"))]
 
 
