@@ -13,7 +13,7 @@ from support.fault_server import FaultServer
 from support.lic_command import PROGRAM, SMALL, Lic
 from support.math_plans import entry_at, math_plan
 
-from lic_pipeline.cli import plain_text
+from lic_pipeline.cli.shared import ascii_text
 from lic_pipeline.cli.shared.progress_display import ProgressDisplay, line_of
 from lic_pipeline.models.ledger import Ledger
 from lic_pipeline.simulation.engine.engine import run
@@ -102,7 +102,7 @@ def test_an_ascii_terminal_is_shown_ascii(finished: Lic, tmp_path: Path) -> None
     ],
 )
 def test_typography_becomes_ascii_where_an_encoding_lacks_it(text: str, encoding: str, shown: bytes) -> None:
-    assert text.encode(encoding, errors=plain_text.NAME) == shown
+    assert text.encode(encoding, errors=ascii_text.NAME) == shown
 
 
 @pytest.mark.parametrize(("term", "codes"), [("xterm", True), ("dumb", False)])

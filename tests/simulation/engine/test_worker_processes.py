@@ -324,8 +324,8 @@ def test_connections_are_shared_out(tmp_path: Path) -> None:
     plan = math_plan(entry_at("http://127.0.0.1:9/v1"), 2)
     with Ledger.open(tmp_path / "ledger") as ledger:
         others = WorkerProcesses.of(plan, ledger, tmp_path, 8, None, 3)
-        assert [others.own_share, *(assignment.connections for assignment in others._orders)] == [3, 3, 2]
-        assert WorkerProcesses.of(plan, ledger, tmp_path, 8, None, 1)._orders == []
+        assert [others.own_share, *(assignment.connections for assignment in others._assignments)] == [3, 3, 2]
+        assert WorkerProcesses.of(plan, ledger, tmp_path, 8, None, 1)._assignments == []
 
 
 def test_every_error_that_stops_all_is_one_of_ours() -> None:

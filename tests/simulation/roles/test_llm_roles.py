@@ -102,7 +102,7 @@ def test_the_classifier_of_an_item_nobody_cut_is_told_the_whole_of_it(
     hold: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (item,) = math_items(1)
-    monkeypatch.setattr("plans.math_items", lambda _: [Approved(item.instruction, None, "unsharded")])
+    monkeypatch.setattr("math_plans.math_items", lambda _: [Approved(item.instruction, None, "unsharded")])
     setup = ConversationSetup()
     (conversation,) = hold(setup, ["FULL"])
     assert conversation.shard_ids == ()
