@@ -2,7 +2,7 @@
 
 What was decided in the loop is kept beside what is found now: now right where the loop went on = scored right, flag
 ``ran_past_correct``; now wrong where the loop stopped and something was still to be said = score NULL, flag
-``stopped_early``, and the next run goes on from there (architecture: decisions, ``simulation.continuing``). Sharing a
+``stopped_early``, and the next run goes on from there (architecture: decisions, ``simulation.resume``). Sharing a
 verdict cache with the loop keeps costly candidates from running twice.
 """
 

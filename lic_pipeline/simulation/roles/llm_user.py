@@ -1,4 +1,4 @@
-"""The user simulator played by a model: validated, asked again once, else the shard word for word (measurement §2)."""
+"""The user simulator played by a model: validated, asked again once, else the shard word for word (measurement: user role)."""
 
 from __future__ import annotations
 
