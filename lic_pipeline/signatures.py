@@ -17,7 +17,6 @@ ORDER = (
 SETTING_FIELDS = frozenset({"setting", "stop", "user", "user_model", "user_t", "fidelity", "system", "recap"})
 """What may differ when one setting is compared with another: the setting and what only multi-turn settings have."""
 
-
 _ESCAPES = {"%": "%25", "|": "%7C", "\n": "%0A", "\r": "%0D"}
 
 

@@ -2,7 +2,8 @@
 
 A persona is a table of probabilities per (task, setting). Every draw is a hash of the persona, the conversation's
 design and the turn, so a persona answers the same whatever the concurrency, and its truth can be enumerated. Here
-live the table and the law of one run; the client that answers is in ``clients``, the truth of estimators in ``metrics``.
+live the table and the law of one run; the client that answers is in ``clients``, the truth of
+estimators in ``metrics``.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _unscored(home: Home, ledger: Ledger, one: Partition) -> dict[str, int]:
     """How many conversations are done and have no score, by reason."""
     from collections import Counter
 
-    from lic_pipeline.cli.shared.missing_scores import missing_score_reasons
+    from lic_pipeline.cli.shared.run_results import missing_score_reasons
     from lic_pipeline.models.ledger.records import DONE
     from lic_pipeline.verification.bookkeeping.status import manifest_ids
 

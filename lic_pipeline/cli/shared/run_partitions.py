@@ -122,8 +122,8 @@ def _evaluate(
     *,
     accept: bool,
 ) -> None:
-    from lic_pipeline.cli.shared.missing_scores import missing_score_reasons
     from lic_pipeline.cli.shared.open_ledger import open_ledger
+    from lic_pipeline.cli.shared.run_results import missing_score_reasons
     from lic_pipeline.lake.conversations import ConversationStore
     from lic_pipeline.models.ledger.records import DONE
     from lic_pipeline.models.registry import get_model

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lic_pipeline.cli.shared.items_without_reference import WAY_ON
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from lic_pipeline.cli.shared.options import RunChoice
     from lic_pipeline.cli.shared.run_partitions import RunSummary
     from lic_pipeline.config import Home
+    from lic_pipeline.verification.bookkeeping.status import Partition
 
 
 def show_results(home: Home, experiment: str, models: list[str], *, as_json: bool) -> None:
@@ -118,3 +121,13 @@ def _unusable(home: Home, task: str) -> Counter[str]:
         rows = read_partition(home.lake, spec, {"task": task}) or []
         counts.update(row["status"].removeprefix("quarantined:") for row in rows if row["status"] != OK)
     return counts
+
+
+def missing_score_reasons(lake: Path, partition: Partition, finished: Collection[str]) -> list[str]:
+    """Why finished conversations have no score, one reason each: an unusable judge's reply, no sandbox, no room."""
+    from lic_pipeline.lake.tables import read_partition
+    from lic_pipeline.tables.scores import SCORES
+    from lic_pipeline.verification.bookkeeping.manifests import manifest_partition
+
+    rows = read_partition(lake, SCORES, manifest_partition(*partition)) or []
+    return [row["missing_reason"] for row in rows if row["missing_reason"] and row["conversation_id"] in finished]

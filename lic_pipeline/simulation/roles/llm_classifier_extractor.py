@@ -1,4 +1,4 @@
-"""The system role played by a model: strategy labels and answer extraction, each with its fallback (measurement: strategy labels)."""
+"""The system role played by a model: strategy labels and answer extraction, each with its fallback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user simulator played by a model: validated, asked again once, else the shard word for word (measurement: user role)."""
+"""The user simulator played by a model: validated, asked again once, else the shard word for word."""
 
 from __future__ import annotations
 
